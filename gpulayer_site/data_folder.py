@@ -1,0 +1,70 @@
+"""The folder where an installation keeps what is its own: database, secrets, logs, the broker's socket.
+
+No Django here: the launcher and the command line read it before Django exists.
+"""
+
+import hashlib
+import os
+import secrets
+import tempfile
+from pathlib import Path
+
+DEFAULT = ".data"
+# A unix socket's address holds 108 bytes on Linux; a longer path cannot be bound.
+_SOCKET_PATH_MAX = 100
+
+
+def data_folder(environ: "os._Environ[str] | dict[str, str]" = os.environ) -> Path:
+    """The absolute path of the data folder: `GPULAYER_DATA`, else `.data` below the current folder."""
+    return Path(environ.get("GPULAYER_DATA") or DEFAULT).expanduser().absolute()
+
+
+def make_private(folder: Path) -> Path:
+    """Create `folder` for its owner only (0700); one that exists keeps the mode it has."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write `text` to `path` so that only the owner can ever read it, whole or not at all."""
+    make_private(path.parent)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def secret_key(folder: Path) -> str:
+    """The signing key kept in `folder/secret_key` (0600), made on first use; two first users get the same one."""
+    path = folder / "secret_key"
+    if not path.exists():
+        make_private(folder)
+        handle, name = tempfile.mkstemp(dir=folder, prefix=".secret_key.")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(secrets.token_urlsafe(48))
+        try:
+            os.link(name, path)  # fails when another process was first: its key counts
+        except FileExistsError:
+            pass
+        finally:
+            os.unlink(name)
+    return path.read_text(encoding="utf-8").strip()
+
+
+def broker_socket(folder: Path) -> Path:
+    """Where the embedded broker of `folder` listens: in the folder, or in a private one when the path is too long."""
+    inside = folder / "broker.sock"
+    if len(os.fsencode(inside)) <= _SOCKET_PATH_MAX:
+        return inside
+    runtime = os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()
+    digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
+    return Path(runtime) / f"gpulayer-{os.getuid()}-{digest}" / "broker.sock"
+
+
+def broker_url(folder: Path) -> str:
+    """The address of the embedded broker of `folder`, as Celery writes it."""
+    return f"redis+socket://{broker_socket(folder)}"

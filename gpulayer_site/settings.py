@@ -1,0 +1,200 @@
+"""Settings, all from the environment; what is unset is safe. docs/configuration.md lists them for operators."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import environ
+
+from gpulayer_site.data_folder import broker_url, data_folder, secret_key
+
+env = environ.Env()
+
+PACKAGE = Path(__file__).resolve().parent
+# In a checkout the templates and static files lie beside the packages; the wheel packs them into this one.
+ROOT = PACKAGE if (PACKAGE / "templates").is_dir() else PACKAGE.parent
+
+# --- this installation ---------------------------------------------------------------------------------------------
+
+GPULAYER_DATA: Path = data_folder()
+GPULAYER_URL: str = env.str("GPULAYER_URL", default="").rstrip("/")
+_PUBLIC = urlsplit(GPULAYER_URL)
+
+DEBUG: bool = env.bool("DEBUG", default=False)
+SECRET_KEY: str = env.str("SECRET_KEY", default="") or secret_key(GPULAYER_DATA)
+
+_LOOPBACK = ["localhost", "127.0.0.1", "[::1]"]
+ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=_LOOPBACK)
+if _PUBLIC.hostname and _PUBLIC.hostname not in ALLOWED_HOSTS:
+    ALLOWED_HOSTS = [*ALLOWED_HOSTS, _PUBLIC.hostname]
+
+# --- what runs -----------------------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django_htmx",
+    "ninja",
+    "gpulayer_site.apps.SiteConfig",
+    "gpulayer_site.accounts",
+    "workers",
+    "scheduler",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "gpulayer_site.urls"
+WSGI_APPLICATION = "gpulayer_site.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [ROOT / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# --- database ------------------------------------------------------------------------------------------------------
+
+# Every atomic() takes SQLite's write lock at its start: without IMMEDIATE a reader that turns writer fails at once.
+# For the same reason requests are not wrapped in transactions; services open their own.
+DATABASES = {"default": env.db_url("DATABASE_URL", default=f"sqlite:///{GPULAYER_DATA / 'gpulayer.sqlite3'}")}
+_DATABASE = DATABASES["default"]
+_DATABASE["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
+_DATABASE["CONN_HEALTH_CHECKS"] = True
+if _DATABASE["ENGINE"] == "django.db.backends.sqlite3":
+    _DATABASE["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL",
+    }
+
+# --- broker and tasks ----------------------------------------------------------------------------------------------
+
+RUN_PASS_EVERY_SECONDS = 2.0
+
+CELERY_BROKER_URL: str = env.str("GPULAYER_BROKER_URL", default="") or broker_url(GPULAYER_DATA)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2}
+CELERY_TASK_IGNORE_RESULT = True
+# A nudge that cannot be sent is dropped at once: beat asks again two seconds later.
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_TIMEZONE = "UTC"
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BEAT_SCHEDULE_FILENAME = str(GPULAYER_DATA / "beat-schedule")
+CELERY_BEAT_SCHEDULE = {
+    "run-pass": {
+        "task": "scheduler.run_pass",
+        "schedule": RUN_PASS_EVERY_SECONDS,
+        # A worker that stalled does not work through a backlog of passes.
+        "options": {"expires": RUN_PASS_EVERY_SECONDS},
+    },
+}
+
+# --- signing in and cookies ----------------------------------------------------------------------------------------
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = "signin"
+LOGIN_REDIRECT_URL = "/"
+LOGOUT_REDIRECT_URL = "signin"
+
+_HTTPS = _PUBLIC.scheme == "https"
+SESSION_COOKIE_NAME = "gpulayer_session"
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = _HTTPS
+CSRF_COOKIE_NAME = "gpulayer_csrf"
+CSRF_COOKIE_HTTPONLY = True  # pages carry the token in the form or in hx-headers
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SECURE = _HTTPS
+CSRF_TRUSTED_ORIGINS = [f"{_PUBLIC.scheme}://{_PUBLIC.netloc}"] if _PUBLIC.netloc else []
+
+# --- headers -------------------------------------------------------------------------------------------------------
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        "img-src": ["'self'", "data:"],
+        "font-src": ["'self'"],
+        "connect-src": ["'self'"],
+        "form-action": ["'self'"],
+        "base-uri": ["'none'"],
+        "frame-ancestors": ["'none'"],
+    },
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", default=0)  # the operator's choice: it binds browsers for that long
+
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024  # one log chunk is 1 MiB, a document 256 KiB
+
+# --- static files --------------------------------------------------------------------------------------------------
+
+STATIC_URL = "/static/"
+STATIC_ROOT = GPULAYER_DATA / "static"
+STATICFILES_DIRS = [ROOT / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+}
+
+# --- language and time ---------------------------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en"
+USE_I18N = False
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+# --- logging -------------------------------------------------------------------------------------------------------
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {
+            "()": "gpulayer_site.redaction.RedactingFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
+        },
+    },
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "loggers": {
+        "django": {"handlers": [], "level": "INFO", "propagate": True},
+        "django.server": {"handlers": [], "level": "WARNING", "propagate": True},
+        "httpx": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},  # a line for each pass would be thirty a minute
+        "celery.beat": {"level": "WARNING"},
+    },
+}
