@@ -32,9 +32,9 @@ def write_private(path: Path, text: str) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
-        os.replace(name, path)
+        Path(name).replace(path)
     except BaseException:
-        os.unlink(name)
+        Path(name).unlink()
         raise
 
 
@@ -51,7 +51,7 @@ def secret_key(folder: Path) -> str:
         except FileExistsError:
             pass
         finally:
-            os.unlink(name)
+            Path(name).unlink()
     return path.read_text(encoding="utf-8").strip()
 
 

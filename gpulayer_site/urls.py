@@ -11,8 +11,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/login/", RedirectView.as_view(pattern_name="signin", query_string=True)),
     path("admin/", admin.site.urls),
     path("", include("gpulayer_site.accounts.urls")),
+    *(
+        path("", include(module))
+        for module in ("gpulayer_site.api", "scheduler.urls", "workers.urls")
+        if find_spec(module)
+    ),
 ]
-
-for _module in ("gpulayer_site.api", "scheduler.urls", "workers.urls"):
-    if find_spec(_module):
-        urlpatterns.append(path("", include(_module)))

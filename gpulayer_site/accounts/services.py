@@ -1,0 +1,86 @@
+"""What can be done with tokens and one-time codes."""
+
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Q
+
+from gpulayer_site.accounts.models import ApiToken, SignInCode
+from gpulayer_site.accounts.tokens import USER_TOKEN_PREFIX, digest, new_code, new_user_token, plain_code
+
+CODE_LIFETIME = timedelta(minutes=10)
+ADMINISTRATOR = "admin"
+# How exact `last_used_at` is: a write for each request would take the database's write lock each time.
+_LAST_USE_STEP = timedelta(minutes=1)
+_SHOWN_CHARACTERS = len(USER_TOKEN_PREFIX) + 4
+
+
+def create_token(*, user: User, note: str, now: datetime, expires_at: datetime | None = None) -> tuple[ApiToken, str]:
+    """Make a token for `user`. The second value is the secret: this is the only time that it is known."""
+    secret = new_user_token()
+    token = ApiToken.objects.create(
+        user=user,
+        hash=digest(secret),
+        prefix=secret[:_SHOWN_CHARACTERS],
+        note=note,
+        created_at=now,
+        expires_at=expires_at,
+    )
+    return token, secret
+
+
+def user_of_token(*, secret: str, now: datetime) -> User | None:
+    """Whose token this is; None when it is unknown, revoked, expired, or its owner may not sign in."""
+    if not secret.startswith(USER_TOKEN_PREFIX):
+        return None
+    token = ApiToken.objects.select_related("user").filter(hash=digest(secret)).first()
+    if token is None or not token.is_live(now) or not token.user.is_active:
+        return None
+    if token.last_used_at is None or now - token.last_used_at >= _LAST_USE_STEP:
+        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
+    return token.user
+
+
+def revoke_token(*, token: ApiToken, now: datetime) -> bool:
+    """End a token; False when it had been ended already."""
+    return ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now) == 1
+
+
+@transaction.atomic
+def create_sign_in_code(*, user: User, now: datetime) -> str:
+    """Make a one-time code for `user`, good for ten minutes. Earlier ones end: only the last printed works."""
+    SignInCode.objects.filter(user=user, used_at=None).delete()
+    code = new_code()
+    SignInCode.objects.create(user=user, hash=digest(plain_code(code)), created_at=now, expires_at=now + CODE_LIFETIME)
+    return code
+
+
+def use_sign_in_code(*, typed: str, now: datetime) -> User | None:
+    """Whom the code signs in, using it up; None when it is unknown, used, or too old."""
+    usable = Q(used_at=None, expires_at__gt=now, user__is_active=True)
+    code = SignInCode.objects.select_related("user").filter(usable, hash=digest(plain_code(typed))).first()
+    # Two who type it at once: the row is taken by one of them.
+    if code is None or not SignInCode.objects.filter(pk=code.pk, used_at=None).update(used_at=now):
+        return None
+    return code.user
+
+
+def administrator() -> tuple[User, bool]:
+    """The first active superuser, made as `admin` without a password when there is none; and whether it was made."""
+    found = User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
+    if found:
+        return found, False
+    user, created = User.objects.get_or_create(
+        username=ADMINISTRATOR, defaults={"is_staff": True, "is_superuser": True}
+    )
+    if created:
+        user.set_unusable_password()
+    user.is_staff = user.is_superuser = user.is_active = True
+    user.save()
+    return user, created
+
+
+def active_user(username: str | None) -> User:
+    """The active user of that name, or the administrator for None; `User.DoesNotExist` when nobody has the name."""
+    return User.objects.get(username=username, is_active=True) if username else administrator()[0]

@@ -1,0 +1,31 @@
+"""Random strings that open doors, and what is kept of them."""
+
+import hashlib
+import secrets
+
+USER_TOKEN_PREFIX = "glu_"
+# Without the characters that are mistaken for one another when read aloud or typed from a terminal.
+_CODE_ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
+_CODE_GROUPS, _CODE_GROUP_LENGTH = 4, 4
+
+
+def new_user_token() -> str:
+    """A person's token: `glu_` and 256 random bits."""
+    return USER_TOKEN_PREFIX + secrets.token_urlsafe(32)
+
+
+def new_code() -> str:
+    """A one-time code that can be typed, such as `K7QF-2M9X-PD4T-HH3W` (80 random bits)."""
+    return "-".join(
+        "".join(secrets.choice(_CODE_ALPHABET) for _ in range(_CODE_GROUP_LENGTH)) for _ in range(_CODE_GROUPS)
+    )
+
+
+def plain_code(typed: str) -> str:
+    """The code as it is hashed: however it was spaced, hyphenated or capitalised."""
+    return "".join(character for character in typed.upper() if character.isalnum())
+
+
+def digest(secret: str) -> str:
+    """What is kept of a secret: SHA-256 in hex. Enough for random ones; a password would need a slow hash."""
+    return hashlib.sha256(secret.encode()).hexdigest()
