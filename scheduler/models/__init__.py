@@ -1,0 +1,27 @@
+"""Rows about work: jobs and their attempts, what is held, what was decided and why, what is reserved."""
+
+from scheduler.models.attempts import Attempt, AttemptState, FenceCounter, Task, TaskState
+from scheduler.models.decisions import Decision, Kept
+from scheduler.models.holds import DeviceHold
+from scheduler.models.jobs import Job, JobState
+from scheduler.models.passes import PassLease, PassState, SchedulingPass
+from scheduler.models.reservations import Reservation
+from workers.models import Event
+
+__all__ = [
+    "Attempt",
+    "AttemptState",
+    "Decision",
+    "DeviceHold",
+    "Event",
+    "FenceCounter",
+    "Job",
+    "JobState",
+    "Kept",
+    "PassLease",
+    "PassState",
+    "Reservation",
+    "SchedulingPass",
+    "Task",
+    "TaskState",
+]

@@ -1,0 +1,83 @@
+"""A job: an immutable document plus a life."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+
+class JobState(models.TextChoices):
+    """Where a job stands in its life."""
+
+    QUEUED = "queued"
+    PAUSED = "paused"
+    ASSIGNED = "assigned"
+    RUNNING = "running"
+    CANCELLING = "cancelling"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    TIMED_OUT = "timed_out", "timed out"
+
+
+JOB_OVER = (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED, JobState.TIMED_OUT)
+
+
+class Job(models.Model):
+    """What a person submitted and what became of it."""
+
+    job_id = models.CharField(max_length=40, unique=True)
+    """`j-<number>`, as people and agents call it."""
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="jobs")
+    name = models.CharField(max_length=200)
+    spec = models.JSONField()
+    """The canonical job document, without secrets."""
+    submitted_at = models.DateTimeField()
+    state = models.CharField(max_length=10, choices=JobState.choices, default=JobState.QUEUED)
+    state_since = models.DateTimeField()
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    exit_code = models.IntegerField(null=True, blank=True)
+    failure_code = models.CharField(max_length=60, blank=True)
+    failure_text = models.TextField(blank=True)
+    cancel_requested_at = models.DateTimeField(null=True, blank=True)
+    simulated = models.BooleanField(default=False)
+    """It was placed on a simulated worker: nothing was really run."""
+    idempotency_key = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001 - no key is not a key
+    idempotency_digest = models.CharField(max_length=64, blank=True)
+    """SHA-256 (hex) of the document that came with the key: the same key with another document is refused."""
+    decision = models.ForeignKey(
+        "scheduler.Decision", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    """The latest one."""
+
+    class Meta:
+        ordering = ("-id",)
+        indexes = [
+            models.Index(fields=["state", "submitted_at", "id"], name="job_queue"),
+            models.Index(fields=["owner", "id"], name="job_by_owner"),
+            models.Index(fields=["state", "id"], name="job_by_state"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "idempotency_key"], name="one_job_per_idempotency_key"),
+            models.CheckConstraint(condition=Q(state__in=JobState.values), name="job_state"),
+            models.CheckConstraint(condition=~Q(name="") & ~Q(job_id=""), name="job_has_a_name"),
+            models.CheckConstraint(
+                condition=Q(state__in=JOB_OVER, finished_at__isnull=False)
+                | (~Q(state__in=JOB_OVER) & Q(finished_at__isnull=True)),
+                name="job_is_over_when_finished",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state=JobState.CANCELLING) | Q(cancel_requested_at__isnull=False),
+                name="job_cancelling_was_asked_to",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.job_id} {self.name}"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its state is final."""
+        return self.state in JOB_OVER

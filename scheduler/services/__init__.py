@@ -1,0 +1,1 @@
+"""Verbs: each one transaction, keyword-only, told what time it is."""

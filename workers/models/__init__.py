@@ -1,0 +1,22 @@
+"""Rows about machines: who they are, what they have, what they may do, and the trail of changes."""
+
+from workers.models.access import Credential, EnrolmentToken
+from workers.models.facts import Device, Label, LabelSource, WorkerFacts
+from workers.models.trail import AppendOnlyError, Event
+from workers.models.worker import Health, Intent, Liveness, Origin, Worker
+
+__all__ = [
+    "AppendOnlyError",
+    "Credential",
+    "Device",
+    "EnrolmentToken",
+    "Event",
+    "Health",
+    "Intent",
+    "Label",
+    "LabelSource",
+    "Liveness",
+    "Origin",
+    "Worker",
+    "WorkerFacts",
+]
