@@ -51,6 +51,13 @@ class MemoryKind(StrEnum):
     UNIFIED = "unified"
 
 
+class RetryOn(StrEnum):
+    """After what an attempt may be repeated."""
+
+    FAILED = "failed"
+    LOST = "lost"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
     """Which workers may be considered at all; empty means any."""
@@ -104,10 +111,10 @@ class Distributed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retries:
-    """How often an attempt may be repeated, and after what (`lost`, `failed`)."""
+    """How often an attempt may be repeated, and after what, sorted."""
 
     max: int = 0
-    on: tuple[str, ...] = ("lost",)
+    on: tuple[RetryOn, ...] = (RetryOn.LOST,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
