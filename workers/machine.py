@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -27,7 +28,7 @@ class Machine:
     field: str = "state"
     since: str | None = "state_since"
     """The field that gets the instant of the move."""
-    subject: Callable[[Any], str] = field(default=lambda row: str(row.pk))
+    subject: Callable[[Any], str] = dataclasses.field(default=lambda row: str(row.pk))
     """A row's name in events; it may read no other row."""
 
     def check(self, frm: str, to: str) -> None:

@@ -1,0 +1,84 @@
+"""Who is calling as a worker: enrolment tokens and worker credentials, made, hashed and recognised here."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+from django.utils import timezone
+from ninja.security import HttpBearer
+
+from workers.models import Credential, EnrolmentToken
+from workers.refusals import Unauthorized
+
+ENROLMENT_PREFIX = "gle_"
+CREDENTIAL_PREFIX = "glw_"
+ENROLMENT_LIFE = timedelta(minutes=60)
+SHOWN = 10
+"""Characters of a token that are kept, to recognise it by."""
+
+
+def new_secret(prefix: str) -> str:
+    """256 random bits behind a recognisable prefix."""
+    return prefix + secrets.token_urlsafe(32)
+
+
+def hashed(secret: str) -> str:
+    """What is stored of a secret: SHA-256 suffices for 256 random bits."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def create_enrolment_token(
+    *, uses: int, origin: str, simulated: bool, note: str, created_by: User | None, now: datetime
+) -> tuple[str, EnrolmentToken]:
+    """A token that lets `uses` workers enrol within the hour; the secret is returned once. `origin` "" fits any."""
+    secret = new_secret(ENROLMENT_PREFIX)
+    row = EnrolmentToken.objects.create(
+        hash=hashed(secret),
+        prefix=secret[:SHOWN],
+        note=note,
+        origin=origin,
+        simulated=simulated,
+        uses_left=uses,
+        expires_at=now + ENROLMENT_LIFE,
+        created_at=now,
+        created_by=created_by,
+    )
+    return secret, row
+
+
+def create_credential(*, fleet: bool, now: datetime) -> tuple[str, Credential]:
+    """A credential for one worker, or for a fleet of simulated ones; the secret is returned once."""
+    secret = new_secret(CREDENTIAL_PREFIX)
+    row = Credential.objects.create(hash=hashed(secret), prefix=secret[:SHOWN], fleet=fleet, created_at=now)
+    return secret, row
+
+
+class EnrolmentBearer(HttpBearer):
+    """`Authorization: Bearer gle_…`: may enrol workers, and nothing else."""
+
+    def authenticate(self, request: HttpRequest, token: str) -> Any | None:
+        """The token's row; None for an unknown one. Raises Unauthorized for one that is expired or used up."""
+        found = EnrolmentToken.objects.filter(hash=hashed(token.strip())).first()
+        if found is None:
+            return None
+        if found.expires_at <= timezone.now():
+            raise Unauthorized("token_expired", "this enrolment token has expired; make another one")
+        if found.uses_left < 1:
+            raise Unauthorized("token_used_up", "this enrolment token has been used; make another one")
+        return found
+
+
+class CredentialBearer(HttpBearer):
+    """`Authorization: Bearer glw_…`: speaks for the worker or the simulated fleet that enrolled with it."""
+
+    def authenticate(self, request: HttpRequest, token: str) -> Any | None:
+        """The credential's row; None for an unknown one. Raises Unauthorized for one that was revoked."""
+        found = Credential.objects.filter(hash=hashed(token.strip())).first()
+        if found is not None and found.revoked_at is not None:
+            raise Unauthorized("credential_revoked", "this worker's credential was revoked; enrol it again")
+        return found

@@ -1,0 +1,62 @@
+"""What both HTTP interfaces share: strict bodies, bounded values and the shape of an error."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+MAX_ID = 2**63 - 1
+MAX_NAME = 200
+
+Id = Annotated[int, Field(ge=1, le=MAX_ID)]
+"""A row's number."""
+Count = Annotated[int, Field(ge=0, le=MAX_ID)]
+"""A size, a counter or a fence."""
+Millis = Annotated[int, Field(ge=0, le=MAX_ID)]
+ExitCode = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00-\x1f\x7f]+$")]
+"""One line of text without control characters."""
+Line = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Prose = Annotated[str, StringConstraints(max_length=4000, pattern=r"^[^\x00]*$")]
+
+
+class Body(BaseModel):
+    """A request body: unknown fields are refused, and nothing is converted."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Answer(BaseModel):
+    """A response body."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class ProblemItem(BaseModel):
+    """One thing that is wrong: where, what was found, what would be right."""
+
+    path: str
+    found: str
+    expected: str
+
+
+class ProblemOut(BaseModel):
+    """RFC 9457 problem details. `code` is stable and meant for programs."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    code: str
+    problems: list[ProblemItem] | None = None
+    size: int | None = None
+
+
+ALWAYS = (400, 401, 422, 503)
+WITH_BODY = (411, 413, 415)
+
+
+def refusals(*statuses: int, body: bool = False) -> dict[int, Any]:
+    """The error answers of an operation, for its documentation; those that any may give are always there."""
+    return {status: ProblemOut for status in sorted({*ALWAYS, *(WITH_BODY if body else ()), *statuses})}
