@@ -1,0 +1,177 @@
+"""One task on this host, from claim to release, in a thread of its own."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import psutil
+
+from workers.agent import command
+from workers.agent.client import Assignment, Claim, Result
+from workers.agent.command import Environment, StartFailedError
+from workers.agent.folder import AgentFolder, TaskRecord
+from workers.agent.processes import TaskProcess, end_all
+from workers.agent.reporting import Session, give_up, report
+from workers.agent.spool import Spool
+from workers.agent.transport import RefusedError, UnreachableError
+
+log = logging.getLogger(__name__)
+
+CANCEL_GRACE_SECONDS = 10.0
+BARRIER_SECONDS = 1.0
+"""How often a claim is asked again while the others of its gang are not ready."""
+
+
+class TaskRun:
+    """A task that this agent answers for."""
+
+    def __init__(
+        self, session: Session, folder: AgentFolder, environments: Mapping[str, Environment], assignment: Assignment,
+        record: TaskRecord | None = None,
+    ) -> None:  # fmt: skip
+        self.assignment = assignment
+        self._session = session
+        self._folder = folder
+        self._environments = environments
+        self._record = record
+        self._spool: Spool | None = None
+        self._process: TaskProcess | None = None
+        self._stop_wanted: tuple[str, float] | None = None
+        self._lock = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name=f"task-{assignment.task}", daemon=True)
+
+    @property
+    def name(self) -> str:
+        """For the agent's own log."""
+        return f"task {self.assignment.task} ({self.assignment.job_id})"
+
+    @property
+    def alive(self) -> bool:
+        """Whether anything is left to do for it."""
+        return self._thread.is_alive()
+
+    @property
+    def record(self) -> TaskRecord | None:
+        """What is written down of it, once it has been claimed."""
+        return self._record
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def join(self, seconds: float) -> None:
+        """Wait for its end, at most so long."""
+        self._thread.join(seconds)
+
+    def stop(self, why: str, grace: float = CANCEL_GRACE_SECONDS) -> None:
+        """End the command, or never start it."""
+        with self._lock:
+            self._stop_wanted = self._stop_wanted or (why, grace)
+            if self._process:
+                self._process.stop(*self._stop_wanted)
+
+    def _run(self) -> None:
+        try:
+            if self._record is None:
+                self._execute()
+            else:
+                self._recover(self._record)
+        except RefusedError as error:
+            log.warning("%s: the server refuses it: %s", self.name, error)
+            self._abandon()
+        except UnreachableError as error:
+            log.warning("%s: not all of it could be reported: %s", self.name, error)
+        except Exception:
+            log.exception("%s: the agent failed", self.name)
+            self.stop("stopped: the agent failed", grace=0.0)
+        finally:
+            if self._spool and (self._process is None or self._process.ended.is_set()):
+                self._spool.close()
+
+    def _execute(self) -> None:
+        claim = self._claim()
+        if claim is None:
+            return
+        record = self._record = self._folder.new_task(
+            task=claim.task, fence=claim.fence, job_id=claim.job_id, attempt=claim.attempt, rank=claim.rank
+        )
+        spool = self._spool = record.spool()
+        process = self._begin(claim, record, spool)
+        if process:
+            self._tell_started(record, process, claim.workdir or record.private)
+        report(self._session, record, spool, process)
+
+    def _claim(self) -> Claim | None:
+        """The task to run, once all of its gang are ready; none where the agent ends before that."""
+        session, task, fence = self._session, self.assignment.task, self.assignment.fence
+        while True:
+            claim = session.call(lambda epoch: session.client.claim(task, fence, epoch, retry=session.retry))
+            if claim.go or self._stop_wanted:
+                return claim
+            if session.ending.wait(BARRIER_SECONDS):
+                return None
+
+    def _begin(self, claim: Claim, record: TaskRecord, spool: Spool) -> TaskProcess | None:
+        """The running command; none where it did not start, and the record then has the result."""
+        with self._lock:
+            try:
+                if self._stop_wanted is None:
+                    self._process = self._start(claim, record, spool)
+                    return self._process
+                spool.say(f"{self._stop_wanted[0]} before it started")
+                record.save_result(Result(signal=15))
+            except StartFailedError as error:
+                spool.say(error.error.detail)
+                record.save_result(Result(start_error=error.error))
+        spool.end()
+        return None
+
+    def _start(self, claim: Claim, record: TaskRecord, spool: Spool) -> TaskProcess:
+        popen = command.start(claim, environments=self._environments, private=Path(record.private), tag=record.tag)
+        record.began(popen.pid, _started_at(popen.pid))
+        return TaskProcess(popen, spool, record.tag, timeout_s=claim.timeout_s, on_end=record.save_result)
+
+    def _tell_started(self, record: TaskRecord, process: TaskProcess, workdir: str) -> None:
+        session = self._session
+        session.call(
+            lambda epoch: session.client.started(
+                record.task, record.fence, epoch, process.pid, workdir, retry=session.retry
+            )
+        )
+
+    def _recover(self, record: TaskRecord) -> None:
+        """Finish what an agent before this one left: end what still runs, report what is known."""
+        while not end_left(record):
+            log.warning("%s: its processes do not end", self.name)
+        spool = self._spool = record.spool()
+        if record.result() is None:
+            spool.say("stopped: the agent ended while this ran")
+            record.save_result(Result(signal=9))
+        spool.end()
+        report(self._session, record, spool, None)
+
+    def _abandon(self) -> None:
+        if self._record is None:
+            return
+        try:
+            give_up(self._session, self._record, self._process)
+        except UnreachableError as error:
+            log.warning("%s: its release could not be reported: %s", self.name, error)
+
+
+def end_left(record: TaskRecord, grace: float = CANCEL_GRACE_SECONDS) -> bool:
+    """End what an earlier agent left running of a task; true when nothing is."""
+    same = bool(record.pid) and _started_at(record.pid) == record.process_started_at
+    # A number that now belongs to another process must not be taken for the task's session.
+    return end_all(record.tag, record.pid if same else -1, grace)
+
+
+def _started_at(pid: int) -> float:
+    """When this process started, by which its number is told from a later use of it; 0 where it is gone."""
+    try:
+        return psutil.Process(pid).create_time()
+    except psutil.Error:
+        return 0.0

@@ -1,0 +1,171 @@
+"""HTTP to the server, for agents and for the command line: time limits, retries, and errors one can act on."""
+
+from __future__ import annotations
+
+import email.utils
+import ipaddress
+import random
+import threading
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+
+from workers import agent
+
+Wait = Callable[[float], bool]
+"""Waits that many seconds; true as soon as it is time to give up."""
+
+CONNECT_SECONDS = 5.0
+ANSWER_SECONDS = 20.0
+RETRIED = frozenset({429, 500, 502, 503, 504, 507})
+
+
+class AddressError(ValueError):
+    """The server's address cannot be used as it stands."""
+
+
+class UnreachableError(Exception):
+    """No answer: the network, or a server that is not there or not well (429, 5xx)."""
+
+
+class RefusedError(Exception):
+    """The server answered no. `code` is stable, `detail` is for people, `body` the whole problem document."""
+
+    def __init__(self, status: int, code: str, detail: str, body: Mapping[str, Any]) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.code = code
+        self.detail = detail
+        self.body = body
+
+
+class Retry:
+    """How long to keep trying: full jitter, doubling from `base` seconds to `cap`, at most `tries` times."""
+
+    def __init__(
+        self, wait: Wait, *, tries: int | None = None, base: float = 0.5, cap: float = 15.0,
+        chance: Callable[[], float] = random.random,
+    ) -> None:  # fmt: skip
+        self._wait = wait
+        self._tries = tries
+        self._base = base
+        self._cap = cap
+        self._chance = chance
+
+    def again(self, tried: int, retry_after: float | None) -> bool:
+        """Wait before try number `tried + 1`; false when there will be none."""
+        if self._tries is not None and tried >= self._tries:
+            return False
+        limit = min(self._cap, self._base * 2.0 ** min(tried - 1, 16))
+        return not self._wait((retry_after or 0.0) + limit * self._chance())
+
+
+ONCE = Retry(threading.Event().wait, tries=1)
+
+
+class Transport:
+    """One server and one token. Safe to share between threads; `close` it in the end."""
+
+    def __init__(self, url: str, token: str | None, *, allow_http: bool = False) -> None:
+        self.url = checked_url(url, allow_http=allow_http)
+        headers = {"User-Agent": f"gpulayer/{agent.VERSION}", "Accept": "application/json"}
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        self._client = httpx.Client(
+            base_url=self.url,
+            headers=headers,
+            timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
+            # A proxy from the environment must never see what is meant for this very machine.
+            trust_env=not is_loopback(self.url),
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def call(
+        self, method: str, path: str, *, retry: Retry = ONCE, document: object = None, content: bytes | None = None,
+        params: Mapping[str, str | int] | None = None, headers: Mapping[str, str] | None = None,
+    ) -> httpx.Response:  # fmt: skip
+        """The server's answer below 300. Raises RefusedError for its no, UnreachableError once `retry` has given up."""
+        options: dict[str, Any] = {"params": params, "headers": headers}
+        if content is not None:
+            options["content"] = content
+        elif document is not None:
+            options["json"] = document
+        tried = 0
+        while True:
+            tried += 1
+            try:
+                response = self._client.request(method, path, **options)
+            except httpx.TransportError as error:
+                pause, why = None, UnreachableError(f"{self.url} cannot be reached: {_reason(error)}")
+            else:
+                if response.status_code not in RETRIED:
+                    return _accepted(response)
+                pause, why = _retry_after(response), UnreachableError(f"{self.url} answered {response.status_code}")
+            if not retry.again(tried, pause):
+                raise why
+
+
+def checked_url(url: str, *, allow_http: bool) -> str:
+    """`url` without a slash at its end. Raises AddressError where a token would travel in the clear."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise AddressError(f"{url!r} is no server address: write it as https://host or http://127.0.0.1:8000")
+    if parts.scheme == "http" and not allow_http and not is_loopback(url):
+        raise AddressError(
+            f"{url} would send the token unencrypted: use https, or --allow-http (GPULAYER_ALLOW_HTTP=1) "
+            "on a network that you trust"
+        )
+    return url.rstrip("/")
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the address is this very machine."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _accepted(response: httpx.Response) -> httpx.Response:
+    if response.status_code < 300:
+        return response
+    if response.status_code < 400:
+        target = response.headers.get("location", "")
+        raise RefusedError(response.status_code, "redirected", f"the server points to {target}: use that address", {})
+    body = _problem(response)
+    code = str(body.get("code") or f"http_{response.status_code}")
+    detail = str(body.get("detail") or body.get("title") or f"the server answered {response.status_code}")
+    raise RefusedError(response.status_code, code, detail, body)
+
+
+def _problem(response: httpx.Response) -> Mapping[str, Any]:
+    try:
+        body = response.json()
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _retry_after(response: httpx.Response) -> float | None:
+    """Seconds from the Retry-After header, in either of its two forms; at most ten minutes."""
+    text = response.headers.get("retry-after", "")
+    if text.isdigit():
+        return min(float(text), 600.0)
+    try:
+        instant = email.utils.parsedate_to_datetime(text)
+    except ValueError:
+        return None
+    return min(max((instant - datetime.now(UTC)).total_seconds(), 0.0), 600.0) if instant.tzinfo else None
+
+
+def _reason(error: httpx.TransportError) -> str:
+    if isinstance(error, httpx.TimeoutException):
+        return "no answer in time"
+    return str(error) or type(error).__name__
