@@ -1,0 +1,22 @@
+"""What this process remembers of rows that never change. Forgetting it costs time, never truth."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from typing import Any, TypeVar
+
+Store = TypeVar("Store", bound=MutableMapping[Any, Any])
+
+_stores: list[MutableMapping[Any, Any]] = []
+
+
+def remembered(store: Store) -> Store:
+    """Count this mapping among what `forget` empties."""
+    _stores.append(store)
+    return store
+
+
+def forget() -> None:
+    """Empty every such mapping: another database may give the same keys to other rows."""
+    for store in _stores:
+        store.clear()

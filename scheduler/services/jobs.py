@@ -1,0 +1,125 @@
+"""Submitting and cancelling jobs."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from django.contrib.auth.models import AbstractUser
+from django.db import IntegrityError, transaction
+
+from scheduler.core.codec import canonical_bytes, job_to_document
+from scheduler.core.errors import DocumentError, Problem
+from scheduler.core.parsing import parse_job
+from scheduler.core.spec import JobSpec
+from scheduler.models import Attempt, AttemptState, Event, Job, JobState, Task, TaskState
+from scheduler.nudge import request_pass
+from scheduler.services.holding import release
+from scheduler.services.machines import move_attempt, move_job, move_task
+
+LONGEST_KEY = 200
+
+
+class KeyReused(ValueError):
+    """The idempotency key came with another document before."""
+
+
+def submit_job(*, document: object, owner: AbstractUser, now: datetime, idempotency_key: str | None = None) -> Job:
+    """Queue a job; the same key with the same document again returns the first job.
+
+    Raises `DocumentError` with every problem of the document, `KeyReused` for a key that came with another one.
+    """
+    spec = parse_job(document)
+    _refuse_secrets(spec)
+    key = _checked_key(idempotency_key)
+    stored = job_to_document(spec)
+    digest = hashlib.sha256(canonical_bytes(stored)).hexdigest() if key else ""
+    if key and (earlier := _earlier(owner, key, digest)):
+        return earlier
+    try:
+        with transaction.atomic():
+            return _create(
+                name=spec.name, spec=stored, owner=owner, submitted_at=now, state_since=now,
+                idempotency_key=key, idempotency_digest=digest,
+            )  # fmt: skip
+    except IntegrityError:
+        # The same key at the same moment: the other call was first.
+        if key and (earlier := _earlier(owner, key, digest)):
+            return earlier
+        raise
+
+
+def may_cancel(user: Any, job: Job) -> bool:
+    """Whether this user may cancel this job: its owner and operators may."""
+    return bool(user.is_active and (user.is_staff or user.pk == job.owner_id))
+
+
+def cancel_job(*, job: Job, actor: str, now: datetime) -> Job:
+    """Cancel a job that is not over: at once where nothing was claimed, else its agent is told to stop it.
+
+    Cancelling twice, or a job that is over, changes nothing. Returns the job as it is then.
+    """
+    with transaction.atomic():
+        job = Job.objects.select_for_update().get(pk=job.pk)
+        if job.state in (JobState.QUEUED, JobState.PAUSED):
+            move_job(job, JobState.CANCELLED, frm=job.state, actor=actor, now=now, cancel_requested_at=now)
+        elif job.state in (JobState.ASSIGNED, JobState.RUNNING):
+            _stop(job, actor=actor, now=now)
+    return job
+
+
+def _create(**fields: Any) -> Job:
+    job = Job.objects.create(job_id=f"new-{uuid4().hex}", **fields)
+    job.job_id = f"j-{job.pk}"
+    job.save(update_fields=["job_id"])
+    Event.objects.create(
+        at=job.submitted_at, actor=f"user:{job.owner.get_username()}", subject_kind="job", subject=job.job_id,
+        verb="submitted", after=job.state,
+    )  # fmt: skip
+    request_pass()
+    return job
+
+
+def _earlier(owner: AbstractUser, key: str, digest: str) -> Job | None:
+    job = Job.objects.filter(owner=owner, idempotency_key=key).first()
+    if job is not None and job.idempotency_digest != digest:
+        raise KeyReused(f"this idempotency key was used for another document, as {job.job_id}")
+    return job
+
+
+def _checked_key(key: str | None) -> str | None:
+    if not key:
+        return None
+    if len(key) > LONGEST_KEY or not key.isprintable():
+        raise DocumentError([
+            Problem("Idempotency-Key", f"{len(key)} characters", f"at most {LONGEST_KEY} printable characters")
+        ])  # fmt: skip
+    return key
+
+
+def _refuse_secrets(spec: JobSpec) -> None:
+    if spec.secrets:
+        names = ", ".join(name for name, _ in spec.secrets)
+        raise DocumentError([
+            Problem("secrets", names, "none: this version has no place to keep them encrypted; use files on the worker")
+        ])  # fmt: skip
+
+
+def _stop(job: Job, *, actor: str, now: datetime) -> None:
+    """Revoke what no agent has claimed; where anything was claimed, the job ends by its agents' reports."""
+    attempt = Attempt.objects.select_for_update().get(job=job, active=True)
+    tasks = list(Task.objects.select_for_update().filter(attempt=attempt).order_by("pk"))
+    assigned = [task for task in tasks if task.state == TaskState.ASSIGNED]
+    revoked = [
+        task
+        for task in assigned
+        if move_task(task, TaskState.REVOKED, frm=TaskState.ASSIGNED, actor=actor, now=now, cause="cancel")
+    ]
+    release(revoked, now=now)
+    if len(revoked) < len(tasks):
+        move_job(job, JobState.CANCELLING, frm=job.state, actor=actor, now=now, cancel_requested_at=now)
+        return
+    move_attempt(attempt, AttemptState.CANCELLED, frm=attempt.state, actor=actor, now=now, cause="cancel")
+    move_job(job, JobState.CANCELLED, frm=job.state, actor=actor, now=now, cancel_requested_at=now)
