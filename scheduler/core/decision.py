@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
+from hashlib import sha256
 from typing import Protocol
 
-from scheduler.core.reasons import GroupReason, Kind, Note, Reason
+from scheduler.core.reasons import ORDER, Code, GroupReason, Kind, Note, Reason
 from scheduler.core.spec import Policy
 
 
@@ -73,3 +76,143 @@ class Candidate:
             return Verdict.ELIGIBLE
         never = any(reason.code.kind is Kind.CAPABILITY for reason in self.reasons)
         return Verdict.INCOMPATIBLE if never else Verdict.UNAVAILABLE
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateGroup:
+    """The workers that one set of codes stands against."""
+
+    verdict: Verdict
+    codes: tuple[Code, ...]
+    """In the order of the checks, each once; empty for the selected and the eligible."""
+    workers: tuple[str, ...]
+    """Ids, sorted."""
+
+    @cached_property
+    def digest(self) -> str:
+        """Hex SHA-256 of what the group says."""
+        codes = ",".join(code.text for code in self.codes)
+        return sha256("\n".join((self.verdict, codes, *self.workers)).encode()).hexdigest()
+
+
+class Evidence(Protocol):
+    """Where a decision has its candidates from. A pass makes them when they are asked for."""
+
+    def candidates(self) -> tuple[Candidate, ...]:
+        """One for every worker of the fleet, sorted by id."""
+
+    def candidate(self, worker: str) -> Candidate:
+        """That worker's; KeyError where the fleet has no such worker."""
+
+    def groups(self) -> tuple[CandidateGroup, ...]:
+        """The candidates by verdict and set of codes, the largest group first."""
+
+
+class Listed:
+    """Candidates that lie ready."""
+
+    def __init__(self, candidates: Iterable[Candidate]) -> None:
+        self._by_worker = {candidate.worker: candidate for candidate in candidates}
+
+    def candidates(self) -> tuple[Candidate, ...]:
+        """Sorted by id."""
+        return tuple(self._by_worker[worker] for worker in sorted(self._by_worker))
+
+    def candidate(self, worker: str) -> Candidate:
+        """That worker's; KeyError where there is none."""
+        return self._by_worker[worker]
+
+    def groups(self) -> tuple[CandidateGroup, ...]:
+        """By verdict and set of codes, the largest first."""
+        members: dict[tuple[Verdict, tuple[Code, ...]], list[str]] = {}
+        for candidate in self.candidates():
+            codes = {reason.code for reason in candidate.reasons}
+            members.setdefault((candidate.verdict, in_order(codes)), []).append(candidate.worker)
+        return largest_first(
+            CandidateGroup(verdict=verdict, codes=codes, workers=tuple(workers))
+            for (verdict, codes), workers in members.items()
+        )
+
+
+def in_order(codes: Iterable[Code]) -> tuple[Code, ...]:
+    """Codes in the order of the checks."""
+    return tuple(sorted(codes, key=ORDER.__getitem__))
+
+
+def largest_first(groups: Iterable[CandidateGroup]) -> tuple[CandidateGroup, ...]:
+    """Groups by size; those of one size by their first worker."""
+    return tuple(sorted(groups, key=lambda group: (-len(group.workers), group.workers[:1])))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SchedulingDecision:
+    """What one pass decided about one job; two are equal when they say the same, wherever their evidence lies."""
+
+    job_id: str
+    policy: Policy
+    tiers: tuple[Tier, ...]
+    assignments: tuple[Assignment, ...] = ()
+    """By node rank; empty unless every task has its place."""
+    group_reasons: tuple[GroupReason, ...] = ()
+    job_reasons: tuple[Reason, ...] = ()
+    notes: tuple[Note, ...] = ()
+    ever_schedulable: bool
+    """Whether some tier has enough compatible workers, whatever their availability."""
+    evidence: Evidence = field(repr=False)
+
+    @property
+    def outcome(self) -> Outcome:
+        """Derived from the assignments and from whether the fleet could ever run it."""
+        if self.assignments:
+            return Outcome.PLACED
+        return Outcome.WAITING if self.ever_schedulable else Outcome.UNSCHEDULABLE
+
+    @cached_property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """Every worker of the fleet with all its reasons, sorted by id."""
+        return self.evidence.candidates()
+
+    def candidate(self, worker: str) -> Candidate:
+        """One worker's part in it; KeyError where the fleet had no such worker."""
+        return self.evidence.candidate(worker)
+
+    def groups(self) -> tuple[CandidateGroup, ...]:
+        """The candidates by verdict and set of codes, the largest group first."""
+        return self._groups
+
+    def counts(self) -> dict[Verdict, int]:
+        """How many candidates have each verdict."""
+        counts = dict.fromkeys(Verdict, 0)
+        for group in self._groups:
+            counts[group.verdict] += len(group.workers)
+        return counts
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hex SHA-256 of what counts as a change: outcome, tiers, assignments, group codes, verdicts, sets of codes."""
+        said = [
+            self.outcome,
+            *(f"{tier.name} {tier.status}" for tier in self.tiers),
+            *(f"{place.node_rank} {place.worker} {place.devices}" for place in self.assignments),
+            *sorted({reason.code.text for reason in self.group_reasons}),
+            *sorted(group.digest for group in self._groups),
+        ]
+        return sha256("\n".join(said).encode()).hexdigest()
+
+    @cached_property
+    def _groups(self) -> tuple[CandidateGroup, ...]:
+        return self.evidence.groups()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SchedulingDecision):
+            return NotImplemented
+        return self._head() == other._head() and self.candidates == other.candidates
+
+    def __hash__(self) -> int:
+        return hash(self._head())
+
+    def _head(self) -> tuple[object, ...]:
+        return (
+            self.job_id, self.policy, self.tiers, self.assignments, self.group_reasons, self.job_reasons, self.notes,
+            self.ever_schedulable,
+        )  # fmt: skip

@@ -1,0 +1,169 @@
+"""Which devices suit a job, and which of those are free. None is the third answer: the fact is unknown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+from scheduler.core.fleet import DEFAULT_FOREIGN_ALLOWANCE_BYTES, DeviceView, WorkerFacts, WorkerView
+from scheduler.core.holders import holder
+from scheduler.core.spec import Accelerator, QueueEntry, Resources
+from scheduler.core.versions import satisfies
+
+Answer = bool | None
+Meets = Callable[[Resources, DeviceView], Answer]
+
+_SAME_OS = {"darwin": "macos"}
+_SAME_ARCH = {"amd64": "x86_64", "aarch64": "arm64"}
+
+
+def canonical_os(name: str) -> str:
+    """One spelling for each operating system."""
+    folded = name.casefold()
+    return _SAME_OS.get(folded, folded)
+
+
+def canonical_arch(name: str) -> str:
+    """One spelling for each processor architecture."""
+    folded = name.casefold()
+    return _SAME_ARCH.get(folded, folded)
+
+
+def holders_of(entry: QueueEntry) -> frozenset[str]:
+    """Everyone for whom something may be reserved that this job may then use; itself always."""
+    return frozenset((f"job:{entry.job_id}", *entry.holders))
+
+
+def is_reserved_from(entry: QueueEntry, reserved_for: str | None) -> bool:
+    """Whether this is set aside for somebody else."""
+    return reserved_for is not None and in_full(reserved_for) not in holders_of(entry)
+
+
+def in_full(reserved_for: str) -> str:
+    """The holder with its kind: a bare value means a job."""
+    return holder(reserved_for) or reserved_for
+
+
+def is_whole(device: DeviceView) -> bool:
+    """Whether the device can be given out: it is not known to be partitioned."""
+    return device.mig is not True
+
+
+def has_the_accelerator(asked: Resources, device: DeviceView) -> Answer:
+    """Whether it is of the kind asked for."""
+    if asked.accelerator is None:
+        return True
+    return None if device.kind is None else device.kind is asked.accelerator
+
+
+def has_the_model(asked: Resources, device: DeviceView) -> Answer:
+    """Whether its model is like one of those asked for."""
+    if not asked.gpu_models:
+        return True
+    return None if device.model is None else _is_like(asked.gpu_models, device.model)
+
+
+def has_the_memory(asked: Resources, device: DeviceView) -> Answer:
+    """Whether it has enough memory; equality is enough."""
+    if asked.gpu_memory_bytes is None:
+        return True
+    return None if device.memory_bytes is None else device.memory_bytes >= asked.gpu_memory_bytes
+
+
+def has_the_memory_kind(asked: Resources, device: DeviceView) -> Answer:
+    """Whether its memory is of the kind asked for."""
+    if asked.gpu_memory_kind is None:
+        return True
+    return None if device.memory_kind is None else device.memory_kind is asked.gpu_memory_kind
+
+
+def has_the_compute_capability(asked: Resources, device: DeviceView) -> Answer:
+    """Whether its compute capability is one asked for. It is a CUDA notion: a device of another kind has none."""
+    if asked.compute_capability is None:
+        return True
+    if device.kind is not None and device.kind is not Accelerator.CUDA:
+        return False
+    answer = satisfies(device.compute_capability, asked.compute_capability)
+    return None if device.kind is None and answer else answer
+
+
+PER_DEVICE: tuple[Meets, ...] = (
+    has_the_accelerator,
+    has_the_model,
+    has_the_memory,
+    has_the_memory_kind,
+    has_the_compute_capability,
+)
+
+
+def suits(asked: Resources, device: DeviceView) -> Answer:
+    """Whether the device is whole and meets every per-device requirement."""
+    if not is_whole(device):
+        return False
+    answers = [meets(asked, device) for meets in PER_DEVICE]
+    return False if False in answers else None if None in answers else True
+
+
+def one_kind(devices: Iterable[DeviceView], count: int) -> tuple[DeviceView, ...]:
+    """Those of the first kind of which there are enough, else of the kind of which there are most.
+
+    Devices of unknown kind may differ from one another, so only one of them can serve a task, alone.
+    """
+    kinds: dict[Accelerator | None, list[DeviceView]] = {kind: [] for kind in (*Accelerator, None)}
+    for device in devices:
+        kinds[device.kind].append(device)
+    del kinds[None][1:]
+    enough = next((alike for alike in kinds.values() if len(alike) >= count), None)
+    return tuple(enough if enough is not None else max(kinds.values(), key=len))
+
+
+def qualifying(asked: Resources, facts: WorkerFacts) -> tuple[DeviceView, ...]:
+    """The devices from which a task's are picked, free or not: they suit and are of one kind."""
+    if not asked.gpus:
+        return ()
+    return one_kind((device for device in facts.devices or () if suits(asked, device)), asked.gpus)
+
+
+def uses_too_much_outside(facts: WorkerFacts, device: DeviceView) -> bool:
+    """Whether processes outside this system hold more of it than the worker allows."""
+    allowed = facts.foreign_allowance_bytes
+    if allowed is None:
+        allowed = DEFAULT_FOREIGN_ALLOWANCE_BYTES
+    return (device.foreign_memory_bytes or 0) > allowed
+
+
+def held_devices(worker: WorkerView) -> frozenset[int]:
+    """Indices of the devices that tasks hold."""
+    return frozenset(index for task in worker.tasks for index in task.devices)
+
+
+def free_devices(entry: QueueEntry, worker: WorkerView) -> tuple[DeviceView, ...]:
+    """The qualifying devices that this job could be given now."""
+    held = held_devices(worker)
+    return tuple(
+        device
+        for device in qualifying(entry.spec.resources, worker.facts)
+        if can_be_given(entry, worker.facts, device) and device.index not in held
+    )
+
+
+def can_be_given(entry: QueueEntry, facts: WorkerFacts, device: DeviceView) -> bool:
+    """Whether nothing but another task can stand between this job and the device."""
+    return not (
+        device.healthy is False
+        or is_reserved_from(entry, device.reserved_for)
+        or uses_too_much_outside(facts, device)
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=16384)
+def _is_like(patterns: tuple[str, ...], model: str) -> bool:
+    return any(_pattern(text).fullmatch(model.casefold()) for text in patterns)
+
+
+@lru_cache(maxsize=4096)
+def _pattern(text: str) -> re.Pattern[str]:
+    """Only `*` and `?` are special; a run of stars is one, so that matching stays linear in practice."""
+    parts = re.split(r"(\*+|\?)", text.casefold())
+    return re.compile("".join({"*": ".*", "?": "."}.get(part[:1], re.escape(part)) for part in parts), re.DOTALL)

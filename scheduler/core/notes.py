@@ -1,0 +1,108 @@
+"""What no single worker can say: a job asks for a name that nothing has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property, lru_cache
+
+from scheduler.core.capability_software import DEFAULT_ENVIRONMENT
+from scheduler.core.fleet import WorkerView
+from scheduler.core.reasons import Note, NoteCode
+from scheduler.core.spec import JobSpec
+
+
+class Names:
+    """Every name in a fleet that a job may ask for, gathered once."""
+
+    def __init__(self, workers: Iterable[WorkerView]) -> None:
+        self._facts = tuple(worker.facts for worker in workers)
+
+    @property
+    def any_workers(self) -> bool:
+        """Whether there is a worker at all."""
+        return bool(self._facts)
+
+    @cached_property
+    def workers(self) -> frozenset[str]:
+        """Worker ids."""
+        return frozenset(facts.id for facts in self._facts)
+
+    @cached_property
+    def labels(self) -> dict[str, frozenset[str]]:
+        """The values of each label key."""
+        values: dict[str, set[str]] = {}
+        for facts in self._facts:
+            for key, value in facts.labels:
+                values.setdefault(key, set()).add(value)
+        return {key: frozenset(found) for key, found in values.items()}
+
+    @cached_property
+    def environments(self) -> frozenset[str]:
+        """Names of environments; every worker has `default`."""
+        named = {name for facts in self._facts for name, _ in facts.environments}
+        return frozenset(named | {DEFAULT_ENVIRONMENT})
+
+
+def notes(spec: JobSpec, names: Names) -> tuple[Note, ...]:
+    """Remarks on the job against the whole fleet, in a fixed order."""
+    if not names.any_workers:
+        return (Note(code=NoteCode.NO_WORKERS),)
+    return (*_pins(spec, names), *_labels(spec, names), *_environment(spec, names))
+
+
+def nearest(name: str, known: frozenset[str]) -> str | None:
+    """The known name that takes the fewest changes of a letter, the first of several; None where all are far."""
+    return _nearest(name, known)
+
+
+def _pins(spec: JobSpec, names: Names) -> Iterator[Note]:
+    for wanted in spec.placement.worker_ids:
+        if wanted not in names.workers:
+            yield Note(code=NoteCode.PINNED_UNKNOWN, subject=wanted, nearest=nearest(wanted, names.workers))
+
+
+def _labels(spec: JobSpec, names: Names) -> Iterator[Note]:
+    for key, value in spec.placement.worker_labels:
+        values = names.labels.get(key)
+        if values is None:
+            near = nearest(key, frozenset(names.labels))
+        elif value in values:
+            continue
+        else:
+            close = nearest(value, values)
+            near = None if close is None else f"{key}={close}"
+        yield Note(code=NoteCode.LABEL_UNKNOWN, subject=f"{key}={value}", nearest=near)
+
+
+def _environment(spec: JobSpec, names: Names) -> Iterator[Note]:
+    wanted = spec.runtime.environment
+    if wanted not in names.environments:
+        near = nearest(wanted, names.environments)
+        yield Note(code=NoteCode.ENVIRONMENT_UNKNOWN, subject=wanted, nearest=near)
+
+
+@lru_cache(maxsize=1024)
+def _nearest(name: str, known: frozenset[str]) -> str | None:
+    best: tuple[int, str] | None = None
+    for other in sorted(known):
+        limit = best[0] - 1 if best else max(1, len(name) // 2)
+        changes = _changes(name.casefold(), other.casefold(), limit)
+        if changes is not None:
+            best = (changes, other)
+            if changes == 0:
+                break
+    return best[1] if best else None
+
+
+def _changes(one: str, other: str, limit: int) -> int | None:
+    """How many letters must be added, dropped or replaced; None where more than `limit`."""
+    if abs(len(one) - len(other)) > limit:
+        return None
+    row = list(range(len(other) + 1))
+    for done, letter in enumerate(one, 1):
+        above, row = row, [done]
+        for place, wanted in enumerate(other, 1):
+            row.append(min(above[place] + 1, row[-1] + 1, above[place - 1] + (letter != wanted)))
+        if min(row) > limit:
+            return None
+    return row[-1] if row[-1] <= limit else None
