@@ -19,14 +19,17 @@ PASSED_ON = frozenset({
 })  # fmt: skip
 """What a command gets of the agent's own environment, beside `PATH` and `LC_…`. Nothing that could hold a secret."""
 
+DETAIL_LENGTH = 500
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Environment:
-    """A Python of this host under a name. Its folder comes first in a command's PATH."""
+    """A Python of this host under a name."""
 
     name: str
     python: Path
-    folder: Path
+    path: str
+    """What comes first in PATH: the folder of `python`, after one that adds the name `python` where it lacks it."""
 
 
 class StartFailedError(Exception):
@@ -34,7 +37,8 @@ class StartFailedError(Exception):
 
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
-        self.error = StartError(code=code, detail=f"{socket.gethostname()}: {detail}")
+        line = "".join(each if each.isprintable() else "?" for each in f"{socket.gethostname()}: {detail}")
+        self.error = StartError(code=code, detail=line[:DETAIL_LENGTH])
 
 
 def start(claim: Claim, *, environments: Mapping[str, Environment], private: Path, tag: str) -> subprocess.Popen[bytes]:
@@ -78,7 +82,7 @@ def variables_of(
         **passed,
         "PYTHONUNBUFFERED": "1",
         **asked,
-        "PATH": f"{environment.folder}{os.pathsep}{path}",
+        "PATH": f"{environment.path}{os.pathsep}{path}",
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
         "CUDA_VISIBLE_DEVICES": ",".join(_uuids(claim)),
         "GPULAYER_JOB_ID": claim.job_id,
