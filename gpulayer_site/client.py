@@ -1,0 +1,148 @@
+"""The command line's way to the server: which one, as whom, and what its answers mean. No Django here."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from time import sleep
+from typing import Any, NoReturn
+
+import click
+
+from gpulayer_site.data_folder import data_folder
+from workers.agent.transport import ONCE, AddressError, RefusedError, Retry, Transport, UnreachableError
+
+ROOT = "/api/v1/"
+CONFIG = "cli.json"
+FAILED, WRONG_DOCUMENT, NO_ACCESS = 1, 2, 3
+"""Exit codes: the answer is no; document or usage are wrong; the server cannot be reached or does not allow it."""
+
+
+class Failure(click.ClickException):
+    """Ends a command with one readable message and an exit code of its own."""
+
+    def __init__(self, message: str, exit_code: int = FAILED) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """Where the server is and who asks. `data` is its data folder, where that is on this machine."""
+
+    url: str
+    token: str
+    data: Path | None
+    source: str
+
+
+class People:
+    """The people's API. Every error is a Failure."""
+
+    def __init__(self, config: Config) -> None:
+        self.url = config.url
+        self.data = config.data
+        self._source = config.source
+        try:
+            self._transport = Transport(config.url, config.token, allow_http=allow_http())
+        except AddressError as error:
+            raise Failure(f"{error} ({config.source})", NO_ACCESS) from error
+
+    def get(self, path: str, **params: str | int | None) -> Any:
+        """The document at this path; keys that are None are left out."""
+        given = {key: value for key, value in params.items() if value is not None}
+        # Reading again is harmless: ride out a restart of the server.
+        return self._call("GET", path, params=given, retry=Retry(_wait, tries=4))
+
+    def post(self, path: str, document: object = None, headers: Mapping[str, str] | None = None) -> Any:
+        """The answer to a document."""
+        return self._call("POST", path, document=document, headers=headers)
+
+    def post_text(self, path: str, text: str, media_type: str, headers: Mapping[str, str]) -> Any:
+        """The answer to a text in this format. Sent again where no answer came: give an idempotency key."""
+        return self._call(
+            "POST", path, content=text.encode(), headers={"Content-Type": media_type, **headers},
+            retry=Retry(_wait, tries=4),
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
+
+    def _call(self, method: str, path: str, *, retry: Retry = ONCE, **options: Any) -> Any:
+        try:
+            response = self._transport.call(method, ROOT + path, retry=retry, **options)
+            return response.json() if response.content else None
+        except RefusedError as error:
+            _fail(error, self._source)
+        except UnreachableError as error:
+            raise Failure(
+                f"{error}\n\nhint: is it running? The address comes from {self._source}", NO_ACCESS
+            ) from error
+        except ValueError as error:
+            raise Failure(f"{self.url} answered, but it is no gpulayer server", NO_ACCESS) from error
+
+
+def connect() -> People:
+    """The server to talk to, closed when the command ends. Raises Failure where none is configured."""
+    people = People(find_config())
+    if context := click.get_current_context(silent=True):
+        context.call_on_close(people.close)
+    return people
+
+
+def find_config(environ: Mapping[str, str] = os.environ) -> Config:
+    """From `GPULAYER_URL` and `GPULAYER_TOKEN`, else from the first configuration file that there is."""
+    url, token = environ.get("GPULAYER_URL", ""), environ.get("GPULAYER_TOKEN", "")
+    if url and token:
+        return Config(url, token, None, "GPULAYER_URL")
+    found = next((path for path in config_files(environ) if path.is_file()), None)
+    if found is None or url:
+        missing = "GPULAYER_TOKEN is not set" if url else "no server is known"
+        raise Failure(
+            f"{missing}\n\nhint: on the server's machine run this in the folder where `gpulayer up` runs; "
+            "elsewhere set GPULAYER_URL and GPULAYER_TOKEN (made with `gpulayer token create`)", NO_ACCESS,
+        )  # fmt: skip
+    return _read(found)
+
+
+def config_files(environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:
+    """Where a configuration may lie, nearest first."""
+    home = Path(environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return data_folder(dict(environ)) / CONFIG, Path(".data").absolute() / CONFIG, home / "gpulayer" / CONFIG
+
+
+def allow_http(environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether a token may travel unencrypted to another machine."""
+    return environ.get("GPULAYER_ALLOW_HTTP", "") not in ("", "0")
+
+
+def _read(path: Path) -> Config:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        data = Path(document["data"]) if document.get("data") else path.parent
+        return Config(str(document["url"]), str(document["token"]), data, str(path))
+    except PermissionError as error:
+        raise Failure(f"{path} belongs to another user", NO_ACCESS) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise Failure(f"{path} is damaged: start `gpulayer up` once more, which writes it anew", NO_ACCESS) from error
+
+
+def _fail(error: RefusedError, source: str) -> NoReturn:
+    if error.status == 401:
+        raise Failure(f"the server does not accept the token from {source}: {error.detail}", NO_ACCESS) from error
+    if error.status == 403:
+        raise Failure(f"not allowed: {error.detail}", NO_ACCESS) from error
+    problems = [_problem(each) for each in error.body.get("problems") or () if isinstance(each, dict)]
+    code = WRONG_DOCUMENT if error.status in (400, 413, 415, 422) else FAILED
+    raise Failure("\n".join((error.detail, *problems)), code) from error
+
+
+def _problem(each: Mapping[str, Any]) -> str:
+    return f"  {each.get('path') or 'document'}: found {each.get('found')}; expected {each.get('expected')}"
+
+
+def _wait(seconds: float) -> bool:
+    sleep(seconds)
+    return False
