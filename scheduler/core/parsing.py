@@ -11,7 +11,7 @@ from scheduler.core.parsing_job import MOST_ENTRIES, MOST_WORKERS, name_line, on
 from scheduler.core.parsing_worker import read_facts, read_worker
 from scheduler.core.quantities import as_decimal
 from scheduler.core.readers import checked, instant, line, list_of
-from scheduler.core.reading import At, Reader, Section, Sink
+from scheduler.core.reading import At, Section, Sink
 from scheduler.core.spec import JobSpec, QueueEntry
 
 T = TypeVar("T")
@@ -56,7 +56,7 @@ def _read_entry(document: object, at: At, position: int) -> QueueEntry | None:
     entry.read("version", only_version)
     spec = entry.require("spec", read_job, "a job")
     job_id = entry.read_or("job_id", name_line, f"j-{position}")
-    submitted_at = entry.read("submitted_at", _submitted)
+    submitted_at = _submission(entry.get("submitted_at"), at.below("submitted_at"))
     holders = entry.read("holders", _holders) or ()
     failed_on = entry.read("failed_on", list_of(name_line, most=MOST_WORKERS)) or ()
     if spec is None:
@@ -66,10 +66,9 @@ def _read_entry(document: object, at: At, position: int) -> QueueEntry | None:
 
 def _submission(value: object, at: At) -> str | float | None:
     """A number as it stands; an instant in UTC and at full length, so that text compares as time does."""
+    if value is None:
+        return None
     if isinstance(value, int | float) and as_decimal(value) is not None:
         return value
     moment = instant(value, at)
     return None if moment is None else moment.isoformat(timespec="microseconds")
-
-
-_submitted: Reader[str | float] = _submission
