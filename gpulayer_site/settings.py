@@ -22,10 +22,11 @@ _PUBLIC = urlsplit(GPULAYER_URL)
 DEBUG: bool = env.bool("DEBUG", default=False)
 SECRET_KEY: str = env.str("SECRET_KEY", default="") or secret_key(GPULAYER_DATA)
 
+# This host always reaches itself: its agent and its commands call the server by these names.
 _LOOPBACK = ["localhost", "127.0.0.1", "[::1]"]
-ALLOWED_HOSTS: list[str] = env.list("ALLOWED_HOSTS", default=_LOOPBACK)
+ALLOWED_HOSTS: list[str] = [*env.list("ALLOWED_HOSTS", default=[]), *_LOOPBACK]
 if _PUBLIC.hostname and _PUBLIC.hostname not in ALLOWED_HOSTS:
-    ALLOWED_HOSTS = [*ALLOWED_HOSTS, _PUBLIC.hostname]
+    ALLOWED_HOSTS.append(_PUBLIC.hostname)
 
 # --- what runs -----------------------------------------------------------------------------------------------------
 

@@ -6,8 +6,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
 
+from gpulayer_site.accounts.codes import new_code, plain_code
 from gpulayer_site.accounts.models import ApiToken, SignInCode
-from gpulayer_site.accounts.tokens import USER_TOKEN_PREFIX, digest, new_code, new_user_token, plain_code
+from workers.auth import hashed, new_secret
+
+USER_TOKEN_PREFIX = "glu_"
 
 CODE_LIFETIME = timedelta(minutes=10)
 ADMINISTRATOR = "admin"
@@ -18,10 +21,10 @@ _SHOWN_CHARACTERS = len(USER_TOKEN_PREFIX) + 4
 
 def create_token(*, user: User, note: str, now: datetime, expires_at: datetime | None = None) -> tuple[ApiToken, str]:
     """Make a token for `user`. The second value is the secret: this is the only time that it is known."""
-    secret = new_user_token()
+    secret = new_secret(USER_TOKEN_PREFIX)
     token = ApiToken.objects.create(
         user=user,
-        hash=digest(secret),
+        hash=hashed(secret),
         prefix=secret[:_SHOWN_CHARACTERS],
         note=note,
         created_at=now,
@@ -34,7 +37,7 @@ def user_of_token(*, secret: str, now: datetime) -> User | None:
     """Whose token this is; None when it is unknown, revoked, expired, or its owner may not sign in."""
     if not secret.startswith(USER_TOKEN_PREFIX):
         return None
-    token = ApiToken.objects.select_related("user").filter(hash=digest(secret)).first()
+    token = ApiToken.objects.select_related("user").filter(hash=hashed(secret)).first()
     if token is None or not token.is_live(now) or not token.user.is_active:
         return None
     if token.last_used_at is None or now - token.last_used_at >= _LAST_USE_STEP:
@@ -52,14 +55,14 @@ def create_sign_in_code(*, user: User, now: datetime) -> str:
     """Make a one-time code for `user`, good for ten minutes. Earlier ones end: only the last printed works."""
     SignInCode.objects.filter(user=user, used_at=None).delete()
     code = new_code()
-    SignInCode.objects.create(user=user, hash=digest(plain_code(code)), created_at=now, expires_at=now + CODE_LIFETIME)
+    SignInCode.objects.create(user=user, hash=hashed(plain_code(code)), created_at=now, expires_at=now + CODE_LIFETIME)
     return code
 
 
 def use_sign_in_code(*, typed: str, now: datetime) -> User | None:
     """Whom the code signs in, using it up; None when it is unknown, used, or too old."""
     usable = Q(used_at=None, expires_at__gt=now, user__is_active=True)
-    code = SignInCode.objects.select_related("user").filter(usable, hash=digest(plain_code(typed))).first()
+    code = SignInCode.objects.select_related("user").filter(usable, hash=hashed(plain_code(typed))).first()
     # Two who type it at once: the row is taken by one of them.
     if code is None or not SignInCode.objects.filter(pk=code.pk, used_at=None).update(used_at=now):
         return None

@@ -2,9 +2,9 @@
 
 from django.contrib import auth, messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.forms import AdminPasswordChangeForm
+from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -42,7 +42,7 @@ def signout(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD"])
 def profile(request: HttpRequest) -> HttpResponse:
     """Who I am, and my tokens."""
-    return _profile(request, TokenForm(), AdminPasswordChangeForm(_user(request)))
+    return _profile(request, TokenForm(), _password_form(request))
 
 
 @login_required
@@ -51,7 +51,7 @@ def profile(request: HttpRequest) -> HttpResponse:
 def token_create(request: HttpRequest) -> HttpResponse:
     """Make a token and show it, this once."""
     form = TokenForm(request.POST)
-    password = AdminPasswordChangeForm(_user(request))
+    password = _password_form(request)
     if not form.is_valid():
         return _profile(request, form, password, status=422)
     return _profile(request, TokenForm(), password, new_token=form.create(_user(request)))
@@ -73,7 +73,7 @@ def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def password_set(request: HttpRequest) -> HttpResponse:
     """Give myself a (new) password; other sessions of mine end, this one goes on."""
-    form = AdminPasswordChangeForm(_user(request), request.POST)
+    form = _password_form(request, request.POST)
     if not form.is_valid():
         return _profile(request, TokenForm(), form, status=422)
     auth.update_session_auth_hash(request, form.save())
@@ -84,7 +84,7 @@ def password_set(request: HttpRequest) -> HttpResponse:
 def _profile(
     request: HttpRequest,
     token_form: TokenForm,
-    password_form: AdminPasswordChangeForm,
+    password_form: SetPasswordForm[User],
     *,
     new_token: str = "",
     status: int = 200,
@@ -93,6 +93,15 @@ def _profile(
     live = [token for token in _user(request).api_tokens.order_by("-created_at") if token.is_live(now)]
     context = {"tokens": live, "token_form": token_form, "password_form": password_form, "new_token": new_token}
     return render(request, "accounts/profile.html", context, status=status)
+
+
+def _password_form(request: HttpRequest, data: QueryDict | None = None) -> SetPasswordForm[User]:
+    """Asks for the old password too, where there is one."""
+    user = _user(request)
+    form = PasswordChangeForm(user, data) if user.has_usable_password() else SetPasswordForm(user, data)
+    for field in form.fields.values():
+        field.widget.attrs["class"] = "form-control"
+    return form
 
 
 def _user(request: HttpRequest) -> User:

@@ -30,6 +30,8 @@ def keep() -> int:
     code = supervisor.wait()
     linux.kill_descendants()
     if code < 0:
-        print(f"gpulayer: the supervisor was killed ({signal.Signals(-code).name}); everything is ended", file=sys.stderr)
+        print(
+            f"gpulayer: the supervisor was killed ({signal.Signals(-code).name}); everything is ended", file=sys.stderr
+        )
         return 1
     return code

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 
 import psutil
 
@@ -41,10 +42,8 @@ def kill_descendants(seconds: float = 3.0) -> None:
 
 def kill_group(pid: int) -> None:
     """Kill what is left of the process group that `pid` had led."""
-    try:
+    with suppress(ProcessLookupError, PermissionError):  # nothing is left of it
         os.killpg(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass  # nothing is left of it
 
 
 def reap() -> dict[int, int]:
@@ -68,7 +67,5 @@ def _is_alive(process: psutil.Process) -> bool:
 
 
 def _kill(process: psutil.Process) -> None:
-    try:
+    with suppress(psutil.NoSuchProcess, psutil.AccessDenied):  # ended by itself, or of a user that is not ours to end
         process.kill()
-    except (psutil.NoSuchProcess, psutil.AccessDenied):
-        pass  # it ended by itself, or changed its user: then it is not ours to end

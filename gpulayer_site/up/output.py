@@ -1,6 +1,7 @@
 """What the person who started it sees: every line marked with the part that printed it."""
 
 import os
+from contextlib import suppress
 from typing import TextIO
 
 from gpulayer_site.redaction import redact
@@ -29,7 +30,5 @@ class Output:
         mark = f"{part:<{_WIDTH}} |"
         if self._colour:
             mark = f"\033[{_COLOURS.get(part, '0')}m{mark}\033[0m"
-        try:
+        with suppress(OSError):  # nobody is looking any more; the parts go on
             print(mark, text, file=self._stream, flush=True)
-        except (BrokenPipeError, OSError):
-            pass  # nobody is looking any more; the parts go on

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import IO
 
 from gpulayer_site.up import linux
@@ -88,10 +89,8 @@ class Part:
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the part's own process."""
         if self.process is not None:
-            try:
+            with suppress(ProcessLookupError):  # it ended first
                 os.kill(self.process.pid, number)
-            except ProcessLookupError:
-                pass  # it ended first
 
     def _read(self) -> bytes:
         if self.output is None:

@@ -17,13 +17,14 @@ _SECRETS = ("SECRET_KEY", "DATABASE_URL", "GPULAYER_BROKER_URL", "GPULAYER_TOKEN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """One part: its command, its environment, how long it may take to stop, and whether it is ready."""
+    """One part: its command, how long it may take to stop, whether it is ready, what of its words is not worth a line."""
 
     name: str
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     grace_seconds: float
     is_ready: Callable[[], bool] = lambda: True
+    noise: tuple[str, ...] = ()
 
 
 def broker(options: Options, environment: Mapping[str, str]) -> Recipe:
@@ -49,6 +50,7 @@ def broker(options: Options, environment: Mapping[str, str]) -> Recipe:
         environment=environment,
         grace_seconds=1.5,
         is_ready=lambda: _answers_ping(str(address)),
+        noise=("Memory overcommit", "scheduling shutdown", "ready to exit"),
     )
 
 
@@ -59,10 +61,11 @@ def web(options: Options, environment: Mapping[str, str]) -> Recipe:
     words += ["--workers-kill-timeout", "2"]
     return Recipe(
         name="web",
-        argv=(sys.executable, "-m", "granian", *words, "gpulayer_site.wsgi:application"),
+        argv=(sys.executable, "-m", "granian", *words, "gpulayer_site.up.wsgi:application"),
         environment=environment,
         grace_seconds=2.5,
         is_ready=lambda: answers_http(options.url),
+        noise=("Configuration allows spawning up to",),
     )
 
 
@@ -72,9 +75,10 @@ def worker(options: Options, environment: Mapping[str, str]) -> Recipe:
     words += ["--without-gossip", "--without-mingle", "--schedule", str(options.data / "beat-schedule")]
     return Recipe(
         name="worker",
-        argv=(sys.executable, "-m", "celery", "-A", "gpulayer_site.celery", *words),
+        argv=(sys.executable, "-m", "celery", "-q", "-A", "gpulayer_site.up.celery", *words),
         environment=environment,
         grace_seconds=3.0,
+        noise=("Warm shutdown",),
     )
 
 

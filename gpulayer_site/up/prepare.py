@@ -6,6 +6,7 @@ Prints one line of JSON: `{"code": "…" or null}`, the one-time code of a first
 import hashlib
 import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import django
@@ -74,10 +75,9 @@ def _write_cli_files(options: Options) -> None:
         _, token = services.create_token(user=user, note="commands on this host", now=now)
     text = json.dumps({"url": options.url, "token": token, "data": str(options.data)}, indent=2) + "\n"
     write_private(own, text)
-    try:
+    # Without a home folder, or with one that cannot be written, the data folder's own file is still found from here.
+    with suppress(OSError, RuntimeError):
         write_private(Path.home() / ".config" / "gpulayer" / "cli.json", text)
-    except (OSError, RuntimeError):
-        pass  # no home folder, or one that cannot be written: the data folder's own file is found from here
 
 
 def _token_in(path: Path) -> str:
@@ -91,10 +91,11 @@ def _write_enrolment_token(options: Options) -> None:
     """Give the local agent a fresh way in; it needs it only when it has no credential yet."""
     from django.utils import timezone
 
-    from workers.services import create_enrolment_token
+    from workers.auth import create_enrolment_token
 
-    _, secret = create_enrolment_token(
-        origin="local", simulated=False, uses=1, note="the agent on the server's own host", actor="up", now=timezone.now()
+    note = "the agent on the server's own host"
+    secret, _ = create_enrolment_token(
+        uses=1, origin="local", simulated=False, note=note, created_by=None, now=timezone.now()
     )
     write_private(options.data / "agent" / "enrolment-token", secret + "\n")
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from gpulayer_site.up import linux, parts, preflight
 from gpulayer_site.up.options import Options, UpError, read_options, server_environment
@@ -59,7 +59,7 @@ class Supervisor:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             check=False,
-            preexec_fn=linux.die_with_parent,  # noqa: PLW1509 - the supervisor has one thread
+            preexec_fn=linux.die_with_parent,
         )
         if self.stop_by is not None:
             return None
@@ -118,8 +118,12 @@ class Supervisor:
                 part.ready = part.recipe.is_ready()
 
     def _pass_on(self, part: Part) -> None:
-        for line in part.lines():
-            self.output.line(part.name, line)
+        self._show(part, part.lines())
+
+    def _show(self, part: Part, lines: Iterable[str]) -> None:
+        for line in lines:
+            if not any(noise in line for noise in part.recipe.noise):
+                self.output.line(part.name, line)
 
     def _notice_ended(self) -> None:
         for pid, code in linux.reap().items():
@@ -128,8 +132,7 @@ class Supervisor:
                 continue  # an orphan that was adopted
             part.process.returncode = code
             self._selector.unregister(part.output)
-            for line in part.ended():
-                self.output.line(part.name, line)
+            self._show(part, part.ended())
             if self.stop_by is None:
                 delay = part.restart_later()
                 self.output.say(f"{part.name} ended with {_how(code)}; starting it again in {delay:g} s")

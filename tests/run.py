@@ -1,0 +1,136 @@
+"""Runs every test in four parts, and closes with one line that counts them all.
+
+1. the core on a bare Python, without Django; 2. the rest on SQLite; 3. what touches the database again on PostgreSQL;
+4. the pages in Chromium. What a machine lacks is left out with a line that says so; with GPULAYER_NO_SKIPS=1 that is a
+failure. `--soak` runs the whole counts instead.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests import chromium, postgres  # noqa: E402 - found from the line above
+
+NO_SKIPS = os.environ.get("GPULAYER_NO_SKIPS") == "1"
+_NO_TESTS = 5  # pytest's exit code when it found none
+_BARE = ("-p", "no:django", "-p", "no:xdist", "-p", "no:playwright", "-p", "no:schemathesis")
+_TWO_AT_ONCE = ("-n", "2", "--dist", "worksteal", "-p", "no:playwright")
+_DATABASE_TESTS = ("tests/scheduler", "tests/workers", "tests/api", "tests/site", "tests/pages")
+
+
+@dataclass(slots=True)
+class Count:
+    """What the parts add up to."""
+
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    broken: list[str] = field(default_factory=list)
+
+    def add(self, name: str, report: Path, code: int) -> None:
+        """Count one part by its report; without one the part itself is what failed."""
+        if not report.exists():
+            self.failed += 1
+            self.broken.append(f"{name} (exit code {code})")
+            return
+        for suite in ElementTree.parse(report).getroot().iter("testsuite"):
+            total, skipped = int(suite.get("tests", 0)), int(suite.get("skipped", 0))
+            failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+            self.skipped, self.failed = self.skipped + skipped, self.failed + failed
+            self.passed += total - skipped - failed
+        if code not in (0, _NO_TESTS):
+            self.broken.append(f"{name} (exit code {code})")
+
+    def leave_out(self, name: str, why: str) -> None:
+        """A part that this machine cannot run."""
+        print(f"\n!!! {name} left out: {why}\n", flush=True)
+        self.skipped += 1
+        if NO_SKIPS:
+            self.broken.append(f"{name} left out: {why}")
+
+
+class Runner:
+    """Runs parts of the suite, each as a pytest of its own, with reports in `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.count = Count()
+
+    def part(self, name: str, *words: str, **environment: str) -> None:
+        """One pytest run; a part without any test of its kind is not an error."""
+        print(f"\n=== {name}", flush=True)
+        report = self.folder / f"{name.replace(' ', '-')}.xml"
+        command = [sys.executable, "-m", "pytest", "-q", "-rfEs", "--junit-xml", str(report), *words]
+        began = time.monotonic()
+        code = subprocess.run(command, cwd=ROOT, env=_environment(environment), check=False).returncode
+        print(f"=== {name}: {time.monotonic() - began:.0f} s", flush=True)
+        self.count.add(name, report, code)
+
+
+def everyday(runner: Runner) -> None:
+    """The four parts, without the soak counts."""
+    runner.part("core without Django", "tests/core", "-m", "not soak", *_BARE)
+    rest = ("tests", "--ignore", "tests/core", "--ignore", "tests/browser")
+    runner.part("everything else on SQLite", *rest, "-m", "not soak and not postgres", *_TWO_AT_ONCE)
+    with ExitStack() as stack:
+        url = os.environ.get("DATABASE_URL") or _own_postgres(runner, stack)
+        if url:
+            folders = [folder for folder in _DATABASE_TESTS if (ROOT / folder).is_dir()]
+            runner.part("on PostgreSQL", *folders, "-m", "not soak", *_TWO_AT_ONCE, DATABASE_URL=url)
+    _browser(runner)
+
+
+def soak(runner: Runner) -> None:
+    """The whole counts, on both databases."""
+    runner.part("soak on SQLite", "tests", "-m", "soak and not postgres", "-p", "no:playwright")
+    with ExitStack() as stack:
+        url = os.environ.get("DATABASE_URL") or _own_postgres(runner, stack)
+        if url:
+            runner.part("soak on PostgreSQL", "tests", "-m", "soak", "-p", "no:playwright", DATABASE_URL=url)
+
+
+def _own_postgres(runner: Runner, stack: ExitStack) -> str | None:
+    why = postgres.why_not()
+    if why:
+        runner.count.leave_out("PostgreSQL", why)
+        return None
+    return stack.enter_context(postgres.cluster(runner.folder))
+
+
+def _browser(runner: Runner) -> None:
+    program = chromium.program()
+    if program is None:
+        runner.count.leave_out("Chromium", "not installed (apt install chromium), and $CHROMIUM names none")
+        return
+    runner.part("in Chromium", "tests/browser", "-m", "not soak", "-p", "no:xdist", CHROMIUM=program)
+
+
+def _environment(more: dict[str, str]) -> dict[str, str]:
+    """This environment, but SQLite unless a part names a database."""
+    return {key: value for key, value in os.environ.items() if key != "DATABASE_URL"} | more
+
+
+def main(arguments: list[str]) -> int:
+    """Run, count, close."""
+    with tempfile.TemporaryDirectory(prefix="gpulayer-run-") as folder:
+        runner = Runner(Path(folder))
+        (soak if "--soak" in arguments else everyday)(runner)
+    count = runner.count
+    print()
+    for each in count.broken:
+        print(f"failed: {each}")
+    print(f"{count.passed} passed, {count.failed} failed, {count.skipped} skipped", flush=True)
+    return 1 if count.failed or count.broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
