@@ -39,6 +39,6 @@ def _send() -> None:
         return
     try:
         current_app.signature(RUN_PASS).apply_async(expires=EXPIRES_SECONDS, retry=False)
-    except Exception:  # noqa: BLE001 - whatever a broker does, the caller's work is done and committed
+    except Exception:  # whatever a broker does, the caller's work is done and committed
         _silent_until = time.monotonic() + SILENCE_SECONDS
         log.warning("The broker cannot be reached; the next regular pass will do.", exc_info=True)

@@ -45,6 +45,8 @@ class FleetSnapshot:
 
     records: Mapping[str, WorkerRecord]
     keys: Mapping[str, WorkerKey]
+    silent: tuple[int, ...] = ()
+    """Keys of the workers that are still called online, and have missed their heartbeats."""
 
     def fleet(self) -> Fleet:
         """As the core sees it."""
@@ -73,6 +75,7 @@ def take_fleet(*, now: datetime, names: list[str] | None = None) -> FleetSnapsho
     return FleetSnapshot(
         records={row["name"]: _record(row, sides, now) for row in rows},
         keys={row["name"]: WorkerKey(row["pk"], row["version"]) for row in rows},
+        silent=tuple(row["pk"] for row in rows if row["liveness"] == Liveness.ONLINE and not _is_heard(row, now)),
     )
 
 
@@ -82,9 +85,9 @@ _WORKER_FIELDS = (
 )  # fmt: skip
 
 
-def silent_since(heartbeat_seconds: float, now: datetime) -> datetime:
-    """A worker last seen before this has missed its heartbeats."""
-    return now - timedelta(seconds=MISSES * heartbeat_seconds)
+def _is_heard(row: dict[str, Any], now: datetime) -> bool:
+    """By the server's clock alone."""
+    return bool(row["last_seen_at"] >= now - timedelta(seconds=MISSES * row["heartbeat_seconds"]))
 
 
 def _record(row: dict[str, Any], sides: _Sides, now: datetime) -> WorkerRecord:
@@ -97,7 +100,7 @@ def _record(row: dict[str, Any], sides: _Sides, now: datetime) -> WorkerRecord:
         facts=row["facts_id"],
         origin=row["origin"],
         simulated=row["simulated"],
-        online=row["liveness"] == Liveness.ONLINE and row["last_seen_at"] >= silent_since(row["heartbeat_seconds"], now),
+        online=row["liveness"] == Liveness.ONLINE and _is_heard(row, now),
         draining=draining,
         unhealthy=unhealthy,
         note="; ".join(filter(None, notes)),
@@ -140,9 +143,9 @@ def _labels(of_which: Q) -> dict[int, tuple[tuple[str, str], ...]]:
 def _devices(of_which: Q, kept: Mapping[tuple[int, int], Reservation]) -> dict[int, tuple[DeviceRecord, ...]]:
     """Only devices of which something unusual is to be said; there are far fewer of them than devices."""
     unusual = Device.objects.filter(of_which).exclude(_USUAL_DEVICE).order_by("worker_id", "index", "-present")
-    rows = unusual.values_list("worker_id", "index", "present", "healthy", "health_note", "foreign_memory", "worker__simulated")
+    rows = unusual.values_list("worker_id", "index", "present", "healthy", "health_note", "foreign_memory")
     found: dict[tuple[int, int], DeviceRecord] = {}
-    for worker, index, present, healthy, note, foreign, _ in rows:
+    for worker, index, present, healthy, note, foreign in rows:
         if (worker, index) not in found:
             state = (healthy, note) if present else (False, note or GONE_NOTE)
             found[worker, index] = DeviceRecord(index, *state, foreign, None, None)

@@ -16,4 +16,4 @@ from scheduler.services.passes import run_passes
 @shared_task(name=RUN_PASS, ignore_result=True)
 def run_pass(**_: Any) -> None:
     """Run a pass, and once more when one was asked for meanwhile."""
-    run_passes(clock=timezone.now, holder=f"{socket.gethostname()}:{os.getpid()}")
+    run_passes(now=timezone.now, holder=f"{socket.gethostname()}:{os.getpid()}")

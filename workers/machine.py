@@ -13,7 +13,7 @@ from django.db import models, transaction
 from workers.models import Event, Health, Intent, Liveness, Worker
 
 
-class IllegalMove(ValueError):
+class IllegalMoveError(ValueError):
     """A move that the machine's table doesn't have: a mistake in the calling code, never a race."""
 
 
@@ -32,25 +32,29 @@ class Machine:
     """A row's name in events; it may read no other row."""
 
     def check(self, frm: str, to: str) -> None:
-        """Raise `IllegalMove` unless the table has this move."""
+        """Raise `IllegalMoveError` unless the table has this move."""
         if to not in self.moves.get(frm, frozenset()):
-            raise IllegalMove(f"a {self.kind} never goes from {self.field} {frm!r} to {to!r}")
+            raise IllegalMoveError(f"a {self.kind} never goes from {self.field} {frm!r} to {to!r}")
 
-    def move(
-        self, row: Any, to: str, *, frm: str, actor: str, now: datetime, cause: str = "", **fields: Any
-    ) -> bool:
+    def move(self, row: Any, to: str, *, frm: str, actor: str, now: datetime, cause: str = "", **fields: Any) -> bool:
         """Move one row if it still is in `frm`, setting `fields` with it. False: it was elsewhere by then."""
         return bool(self.move_all([row], to, frm=frm, actor=actor, now=now, cause=cause, **fields))
 
+    @transaction.atomic
     def move_all(
         self, rows: Iterable[Any], to: str, *, frm: str, actor: str, now: datetime, cause: str = "", **fields: Any
     ) -> list[Any]:
-        """Move those rows that still are in `frm`, in the order of their keys; return these. Raises `IllegalMove`."""
+        """Move those rows that still are in `frm`, for three queries, and return them. Raises `IllegalMoveError`."""
         self.check(frm, to)
+        by_key = {row.pk: row for row in rows}
         changes = {self.field: to, **({self.since: now} if self.since else {}), **fields}
-        with transaction.atomic():
-            moved = [row for row in sorted(rows, key=lambda row: row.pk) if self._swap(row.pk, frm, changes)]
-            Event.objects.bulk_create([self.event(row, to, frm=frm, actor=actor, now=now, cause=cause) for row in moved])
+        movable = self.model._default_manager.filter(pk__in=by_key, **{self.field: frm})  # noqa: SLF001 - the public way to any model's rows
+        # Locked from here on: row by row on PostgreSQL, all of it on SQLite, where every transaction is immediate.
+        moved = [by_key[pk] for pk in movable.select_for_update().order_by("pk").values_list("pk", flat=True)]
+        if not moved:
+            return []
+        movable.update(**changes)
+        Event.objects.bulk_create([self.event(row, to, frm=frm, actor=actor, now=now, cause=cause) for row in moved])
         for row in moved:
             for name, value in changes.items():
                 setattr(row, name, value)
@@ -62,10 +66,6 @@ class Machine:
             at=now, actor=actor, subject_kind=self.kind, subject=self.subject(row), verb=self.field,
             before=frm, after=to, cause=cause[:200],
         )  # fmt: skip
-
-    def _swap(self, pk: int, frm: str, changes: Mapping[str, Any]) -> bool:
-        rows = self.model._default_manager.filter(pk=pk, **{self.field: frm})
-        return rows.update(**changes) == 1
 
 
 def table(**moves: str) -> dict[str, frozenset[str]]:

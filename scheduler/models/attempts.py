@@ -122,7 +122,8 @@ class Task(models.Model):
             models.UniqueConstraint(fields=["attempt", "worker"], name="one_task_per_attempt_and_worker"),
             models.CheckConstraint(condition=Q(state__in=TaskState.values), name="task_state"),
             models.CheckConstraint(
-                condition=Q(rank__gte=0, cpu_millicores__gte=0, memory_bytes__gte=0, disk_bytes__gte=0, log_size__gte=0),
+                condition=Q(rank__gte=0, log_size__gte=0)
+                & Q(cpu_millicores__gte=0, memory_bytes__gte=0, disk_bytes__gte=0),
                 name="task_ranges",
             ),
             models.CheckConstraint(

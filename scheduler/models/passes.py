@@ -54,6 +54,8 @@ class SchedulingPass(models.Model):
     """When it was last found that nothing had changed since: the later passes that wrote no row of their own."""
     considered = models.PositiveIntegerField(default=0)
     placed = models.PositiveIntegerField(default=0)
+    refused = models.PositiveIntegerField(default=0)
+    """Placements that were planned, and not made because the world had moved."""
     workers = models.PositiveIntegerField(default=0)
     queue_digest = models.CharField(max_length=64)
     """SHA-256 (hex) over the entries it considered, in order."""

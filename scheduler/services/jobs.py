@@ -22,14 +22,14 @@ from scheduler.services.machines import move_attempt, move_job, move_task
 LONGEST_KEY = 200
 
 
-class KeyReused(ValueError):
+class KeyReusedError(ValueError):
     """The idempotency key came with another document before."""
 
 
 def submit_job(*, document: object, owner: AbstractUser, now: datetime, idempotency_key: str | None = None) -> Job:
     """Queue a job; the same key with the same document again returns the first job.
 
-    Raises `DocumentError` with every problem of the document, `KeyReused` for a key that came with another one.
+    Raises `DocumentError` with every problem of the document, `KeyReusedError` for a key that came with another one.
     """
     spec = parse_job(document)
     _refuse_secrets(spec)
@@ -85,7 +85,7 @@ def _create(**fields: Any) -> Job:
 def _earlier(owner: AbstractUser, key: str, digest: str) -> Job | None:
     job = Job.objects.filter(owner=owner, idempotency_key=key).first()
     if job is not None and job.idempotency_digest != digest:
-        raise KeyReused(f"this idempotency key was used for another document, as {job.job_id}")
+        raise KeyReusedError(f"this idempotency key was used for another document, as {job.job_id}")
     return job
 
 

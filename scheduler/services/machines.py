@@ -48,7 +48,7 @@ TASK = Machine(
 def move_job(
     job: Job, to: JobState, *, frm: JobState | str, actor: str, now: datetime, cause: str = "", **fields: Any
 ) -> bool:
-    """Move a job if it still is in `frm`; False otherwise. Raises `IllegalMove`."""
+    """Move a job if it still is in `frm`; False otherwise. Raises `IllegalMoveError`."""
     if to in JOB_OVER:
         fields.setdefault("finished_at", now)
     return JOB.move(job, to, frm=frm, actor=actor, now=now, cause=cause, **fields)
@@ -57,7 +57,7 @@ def move_job(
 def move_attempt(
     attempt: Attempt, to: AttemptState, *, frm: AttemptState | str, actor: str, now: datetime, cause: str = ""
 ) -> bool:
-    """Move an attempt if it still is in `frm`, ending it with its last state. Raises `IllegalMove`."""
+    """Move an attempt if it still is in `frm`, ending it with its last state. Raises `IllegalMoveError`."""
     fields = {} if to == AttemptState.RUNNING else {"active": False, "ended_at": now}
     return ATTEMPT.move(attempt, to, frm=frm, actor=actor, now=now, cause=cause, **fields)
 
@@ -65,7 +65,7 @@ def move_attempt(
 def move_task(
     task: Task, to: TaskState, *, frm: TaskState | str, actor: str, now: datetime, cause: str = "", **fields: Any
 ) -> bool:
-    """Move a task if it still is in `frm`; False otherwise. Raises `IllegalMove`."""
+    """Move a task if it still is in `frm`; False otherwise. Raises `IllegalMoveError`."""
     if to not in TASK_UNFINISHED:
         fields.setdefault("finished_at", now)
     return TASK.move(task, to, frm=frm, actor=actor, now=now, cause=cause, **fields)

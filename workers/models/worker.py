@@ -69,9 +69,7 @@ class Worker(models.Model):
     heartbeat_seconds = models.FloatField(default=15.0)
     """When the server told it to call next; three of these without a call make it suspect."""
     last_seen_at = models.DateTimeField(null=True, blank=True)
-    facts = models.ForeignKey(
-        "workers.WorkerFacts", null=True, blank=True, on_delete=models.PROTECT, related_name="+"
-    )
+    facts = models.ForeignKey("workers.WorkerFacts", null=True, blank=True, on_delete=models.PROTECT, related_name="+")
     version = models.PositiveBigIntegerField(default=0)
     protocol = models.PositiveSmallIntegerField(default=1)
     agent_version = models.CharField(max_length=50, blank=True)

@@ -1,0 +1,60 @@
+"""Decisions as rows: new where something changed, moved on where only figures did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from scheduler.models import Decision, Job, Kept, SchedulingPass
+from scheduler.services.history import kept_decisions, kind_of, superseded, surplus
+from scheduler.services.plans import Act, Plan
+
+_EVIDENCE = ("pass_row", "position", "digest", "summary", "holders", "failed_on", "seen_at")
+_WHOLE = (*_EVIDENCE, "outcome", "kept", "fingerprint", "made_at")
+
+
+def write_decisions(plans: Sequence[Plan], *, pass_row: SchedulingPass, now: datetime) -> None:
+    """Write what these plans decided, keeping of each job what is to be kept. A handful of queries for them all."""
+    kept = kept_decisions(plan.job.pk for plan in plans)
+    new: list[Decision] = []
+    refreshed: list[Decision] = []
+    replaced: list[Decision] = []
+    dropped: list[int] = []
+    for plan in plans:
+        earlier = kept.get(plan.job.pk, [])
+        old = earlier[0] if plan.act is Act.REFRESH and earlier else superseded(earlier)
+        row = _row(plan, pass_row, kind_of(plan.outcome, earlier), now)
+        if old is None:
+            new.append(row)
+            dropped += surplus(earlier)
+        else:
+            row.pk = old.pk
+            (refreshed if plan.act is Act.REFRESH else replaced).append(row)
+    Decision.objects.bulk_update(refreshed, _EVIDENCE)
+    Decision.objects.bulk_update(replaced, _WHOLE)
+    Decision.objects.filter(pk__in=dropped).delete()
+    _point_to(Decision.objects.bulk_create(new))
+
+
+def _row(plan: Plan, pass_row: SchedulingPass, kept: Kept, now: datetime) -> Decision:
+    return Decision(
+        job=plan.job,
+        pass_row=pass_row,
+        position=plan.position,
+        outcome=plan.outcome,
+        kept=kept,
+        fingerprint=plan.fingerprint,
+        digest=plan.digest,
+        summary=plan.summary,
+        holders=list(plan.entry.holders),
+        failed_on=list(plan.entry.failed_on),
+        made_at=now,
+        seen_at=pass_row.started_at if plan.act is not Act.REFRESH else now,
+    )
+
+
+def _point_to(rows: Sequence[Decision]) -> None:
+    """Make these their jobs' latest decisions."""
+    for row in rows:
+        row.job.decision = row
+    Job.objects.bulk_update([row.job for row in rows], ["decision"])

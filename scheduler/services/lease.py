@@ -1,0 +1,50 @@
+"""The right to run a pass: one row, taken by compare-and-set, with an epoch that grows whenever it changes hands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.db.models import F, Q
+
+from scheduler.models import PassLease
+from scheduler.nudge import PASS_LEASE
+
+TERM = timedelta(seconds=15)
+"""How long a holder that died keeps others waiting; one that lives renews it with every batch."""
+
+
+class StalePassError(RuntimeError):
+    """The lease has gone to another: what this pass has planned is from the past."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The lease as it was taken."""
+
+    holder: str
+    epoch: int
+
+
+@transaction.atomic
+def take(*, holder: str, now: datetime) -> Lease | None:
+    """Take the lease if nobody holds it or its holder let it expire; None otherwise. Answers the nudges so far."""
+    PassLease.objects.get_or_create(name=PASS_LEASE)
+    free = PassLease.objects.filter(Q(expires_at__isnull=True) | Q(expires_at__lte=now), name=PASS_LEASE)
+    if not free.update(holder=holder, epoch=F("epoch") + 1, expires_at=now + TERM, wanted=False):
+        return None
+    return Lease(holder, PassLease.objects.values_list("epoch", flat=True).get(name=PASS_LEASE))
+
+
+def renew(lease: Lease, *, now: datetime) -> None:
+    """Extend the lease, and keep it from being taken until the transaction ends. Raises `StalePassError`."""
+    ours = PassLease.objects.filter(name=PASS_LEASE, epoch=lease.epoch, holder=lease.holder)
+    if not ours.update(expires_at=now + TERM):
+        raise StalePassError(f"epoch {lease.epoch} of {lease.holder} is over")
+
+
+def give_back(lease: Lease) -> bool:
+    """Let the next one have it; True if a pass was asked for since this one began."""
+    PassLease.objects.filter(name=PASS_LEASE, epoch=lease.epoch).update(holder="", expires_at=None)
+    return PassLease.objects.filter(name=PASS_LEASE, wanted=True).exists()

@@ -1,0 +1,119 @@
+"""Passes as rows: what each of them saw, as changes to the one before, and how to see it again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import scheduler.core
+from scheduler.core.decision import Assignment
+from scheduler.core.devices import load_of
+from scheduler.core.schedule import PassResult
+from scheduler.memory import remembered
+from scheduler.models import PassState, SchedulingPass
+from scheduler.records import FleetRecord, WorkerRecord, applied, changes, delta_from, packed, unpacked
+from scheduler.services.lease import Lease
+
+KEYFRAME_EVERY = 64
+VIEWS_KEPT = 8
+
+_views: OrderedDict[int, FleetRecord] = remembered(OrderedDict())
+
+
+@cache
+def rules_revision() -> str:
+    """Names the rules that decide: a hash over the core's own files."""
+    digest = sha256()
+    for path in sorted(Path(scheduler.core.__path__[0]).iterdir()):
+        if path.suffix in (".py", ".csv"):
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def latest_pass() -> SchedulingPass | None:
+    """The pass with the highest number."""
+    return SchedulingPass.objects.order_by("-number").first()
+
+
+def seen_by(pass_row: SchedulingPass) -> FleetRecord:
+    """The fleet as that pass saw it: the keyframe before it and every change since, at one query."""
+    if pass_row.pk not in _views:
+        keyframes = SchedulingPass.objects.filter(keyframe=True, number__lte=pass_row.number).order_by("-number")
+        rows = SchedulingPass.objects.filter(
+            number__lte=pass_row.number, number__gte=keyframes.values("number")[:1]
+        ).order_by("number")
+        records: dict[str, WorkerRecord] = {}
+        for data in rows.values_list("view", flat=True):
+            records = applied(records, delta_from(data))
+        _remember(pass_row, records)
+    return _views[pass_row.pk]
+
+
+def begin(
+    *, lease: Lease, number: int, records: FleetRecord, delta: Mapping[str, WorkerRecord | None], queue_digest: str,
+    considered: int, planned: Sequence[PassResult], started_at: datetime,
+) -> SchedulingPass:  # fmt: skip
+    """Write down what a pass saw and what it means to do, before it does any of it."""
+    keyframe = number % KEYFRAME_EVERY == 1
+    row = SchedulingPass.objects.create(
+        number=number,
+        epoch=lease.epoch,
+        holder=lease.holder,
+        started_at=started_at,
+        confirmed_at=started_at,
+        considered=considered,
+        workers=len(records),
+        queue_digest=queue_digest,
+        keyframe=keyframe,
+        view=packed(changes(None, records) if keyframe else delta),
+        placements=packed([_planned(result) for result in planned]),
+        rules=rules_revision(),
+    )
+    _remember(row, records)
+    return row
+
+
+def finish(row: SchedulingPass, *, state: PassState, placed: int, refused: int, now: datetime) -> None:
+    """Write down what came of it, unless another holder has closed it already."""
+    row.state, row.placed, row.refused, row.finished_at = state, placed, refused, now
+    row.duration_ms = max(0, round((now - row.started_at).total_seconds() * 1000))
+    SchedulingPass.objects.filter(pk=row.pk, state=PassState.RUNNING).update(
+        state=state, placed=placed, refused=refused, finished_at=now, duration_ms=row.duration_ms
+    )
+
+
+def abandon_earlier(lease: Lease, now: datetime) -> None:
+    """Close the rows of passes that died midway."""
+    SchedulingPass.objects.filter(state=PassState.RUNNING, epoch__lt=lease.epoch).update(
+        state=PassState.REFUSED, finished_at=now
+    )
+
+
+def placements_of(row: SchedulingPass) -> list[dict[str, Any]]:
+    """What the pass planned, in order: `position`, `job_id`, `assignments`, and the load of one task of it."""
+    return list(unpacked(row.placements))
+
+
+def _planned(result: PassResult) -> dict[str, Any]:
+    load = load_of(result.entry, ())
+    return {
+        "position": result.position,
+        "job_id": result.entry.job_id,
+        "assignments": [_place(place) for place in result.decision.assignments],
+        "load": [load.cpu_millicores, load.memory_bytes, load.disk_bytes],
+    }
+
+
+def _place(place: Assignment) -> list[Any]:
+    return [place.worker, list(place.devices)]
+
+
+def _remember(row: SchedulingPass, records: FleetRecord) -> None:
+    _views[row.pk] = records
+    while len(_views) > VIEWS_KEPT:
+        _views.popitem(last=False)

@@ -1,0 +1,199 @@
+"""A pass: look at everything once, decide the whole queue in order, write down what changed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from scheduler.core import schedule as core
+from scheduler.core.fleet import Fleet
+from scheduler.core.spec import QueueEntry
+from scheduler.models import JobState, PassState, SchedulingPass
+from scheduler.queue import Queued, queue_digest, take_queue
+from scheduler.records import changes
+from scheduler.services import ledger
+from scheduler.services.commits import ACTOR, Tally, Work, commit
+from scheduler.services.history import prune_passes
+from scheduler.services.lease import TERM, Lease, StalePassError, give_back, renew, take
+from scheduler.services.machines import move_job
+from scheduler.services.plans import Act, Plan, act_on, needs_refresh, plan_for
+from scheduler.snapshot import FleetSnapshot, take_fleet
+from workers.models import Liveness
+from workers.services import move_workers
+
+log = logging.getLogger(__name__)
+
+Clock = Callable[[], datetime]
+
+BATCH = 50
+MOST_REFRESHED = 200
+"""Decisions whose figures one pass brings up to date; the others have their turn at the next."""
+MOST_IN_A_ROW = 5
+CONFIRM_EVERY = timedelta(seconds=10)
+BROKEN = "broken_document"
+
+
+def run_passes(*, now: Clock, holder: str) -> None:
+    """Run a pass, and again as long as one was asked for meanwhile (but not for ever: beat comes back)."""
+    for _ in range(MOST_IN_A_ROW):
+        _, again = _run_once(now, holder)
+        if not again:
+            return
+
+
+def run_pass(*, now: Clock | datetime, holder: str) -> SchedulingPass | None:
+    """One pass; None where another one is under way, or where there was nothing to decide."""
+    row, _ = _run_once(now if callable(now) else lambda: now, holder)
+    return row
+
+
+def _run_once(clock: Clock, holder: str) -> tuple[SchedulingPass | None, bool]:
+    """The pass, and whether another one was asked for."""
+    lease = take(holder=holder, now=clock())
+    if lease is None:
+        return None, False
+    row, again = None, False
+    try:
+        row = _run(lease, clock)
+    except StalePassError as stale:
+        log.warning("A pass came too late to commit: %s", stale)
+    finally:
+        again = give_back(lease)
+    return row, again or bool(row and row.refused)
+
+
+def _run(lease: Lease, clock: Clock) -> SchedulingPass | None:
+    now = clock()
+    fleet = _fleet_now(now)
+    queue = _readable(take_queue(), lease, now)
+    if not queue:
+        return None
+    before = ledger.latest_pass()
+    if before and _nothing_changed(before, fleet, queue):
+        return _confirm(before, fleet, queue, lease, clock)
+    return _decide(before, fleet, queue, lease, clock)
+
+
+def _fleet_now(now: datetime) -> FleetSnapshot:
+    """The fleet, after the workers that have fallen silent were marked so."""
+    fleet = take_fleet(now=now)
+    if fleet.silent:
+        move_workers(
+            fleet.silent, Liveness.SUSPECT, machine="liveness", actor=ACTOR, now=now, cause="missed its heartbeats"
+        )
+        fleet = take_fleet(now=now)
+    return fleet
+
+
+def _readable(queue: Iterable[Queued], lease: Lease, now: datetime) -> list[Queued]:
+    """The queue without the jobs whose stored document is broken: these end here, and hold up nobody."""
+    readable = []
+    for queued in queue:
+        if queued.entry is not None:
+            readable.append(queued)
+            continue
+        with transaction.atomic():
+            renew(lease, now=now)
+            move_job(
+                queued.job, JobState.FAILED, frm=JobState.QUEUED, actor=ACTOR, now=now, cause=BROKEN,
+                failure_code=BROKEN, failure_text=queued.broken,
+            )  # fmt: skip
+    return readable
+
+
+def _nothing_changed(before: SchedulingPass, fleet: FleetSnapshot, queue: Sequence[Queued]) -> bool:
+    """Whether deciding again would say the same: same rules, same queue, same fleet, and nothing came of it."""
+    return (
+        before.state == PassState.COMPLETE
+        and not before.placed
+        and not before.refused
+        and before.rules == ledger.rules_revision()
+        and before.queue_digest == queue_digest(queue)
+        and all(queued.latest for queued in queue)
+        and ledger.seen_by(before) == fleet.records
+    )
+
+
+def _confirm(before: SchedulingPass, fleet: FleetSnapshot, queue: Sequence[Queued], lease: Lease, clock: Clock) -> None:
+    """Nothing to decide; only bring figures up to date that an earlier pass left for later."""
+    now = clock()
+    if now - before.confirmed_at >= CONFIRM_EVERY:
+        SchedulingPass.objects.filter(pk=before.pk).update(confirmed_at=now)
+    old = {
+        queued.job.job_id: queued
+        for queued in queue
+        if queued.latest and queued.latest.pass_row_id != before.pk and needs_refresh(queued, now)
+    }
+    if not old:
+        return
+    places = {entry.job_id: place for place, entry in enumerate(core.in_order_of_submission(_entries(queue)))}
+    some = list(old.values())[:MOST_REFRESHED]
+    results = core.run_pass(_entries(some), fleet.fleet())
+    plans = [
+        plan_for(old[result.entry.job_id], replace(result, position=places[result.entry.job_id]), Act.REFRESH)
+        for result in results
+    ]
+    _commit_all(plans, Work(lease=lease, pass_row=before, keys=fleet.keys, clock=clock))
+
+
+def _decide(
+    before: SchedulingPass | None, fleet: FleetSnapshot, queue: Sequence[Queued], lease: Lease, clock: Clock
+) -> SchedulingPass:
+    started_at = clock()
+    plans, planned = _plans(queue, fleet.fleet(), lease, clock)
+    number = before.number + 1 if before else 1
+    with transaction.atomic():
+        renew(lease, now=clock())
+        ledger.abandon_earlier(lease, clock())
+        row = ledger.begin(
+            lease=lease, number=number, records=fleet.records, queue_digest=queue_digest(queue),
+            delta=changes(ledger.seen_by(before) if before else None, fleet.records),
+            considered=len(queue), planned=planned, started_at=started_at,
+        )  # fmt: skip
+    try:
+        tally = _commit_all(plans, Work(lease=lease, pass_row=row, keys=fleet.keys, clock=clock))
+    except StalePassError:
+        ledger.finish(row, state=PassState.REFUSED, placed=0, refused=0, now=clock())
+        raise
+    ledger.finish(row, state=PassState.COMPLETE, placed=tally.placed, refused=tally.refused, now=clock())
+    if row.keyframe:
+        prune_passes()
+    return row
+
+
+def _plans(
+    queue: Sequence[Queued], fleet: Fleet, lease: Lease, clock: Clock
+) -> tuple[list[Plan], list[core.PassResult]]:
+    """What is to be written, and the results that place something, both in the order of the queue."""
+    by_id = {queued.job.job_id: queued for queued in queue}
+    plans: list[Plan] = []
+    planned: list[core.PassResult] = []
+    renewed_at, refreshed = clock(), 0
+    for result in core.run_pass(_entries(queue), fleet):
+        now = clock()
+        if now - renewed_at > TERM / 3:
+            renew(lease, now=now)
+            renewed_at = now
+        queued = by_id[result.entry.job_id]
+        act = act_on(queued, result.decision, now)
+        if act is None or (act is Act.REFRESH and refreshed >= MOST_REFRESHED):
+            continue
+        refreshed += act is Act.REFRESH
+        plan = plan_for(queued, result, act)
+        plans.append(plan)
+        if act is Act.PLACE:
+            planned.append(result)
+    return plans, planned
+
+
+def _commit_all(plans: Sequence[Plan], work: Work) -> Tally:
+    batches = (plans[start : start + BATCH] for start in range(0, len(plans), BATCH))
+    return sum((commit(batch, work) for batch in batches), Tally())
+
+
+def _entries(queue: Iterable[Queued]) -> list[QueueEntry]:
+    return [queued.entry for queued in queue if queued.entry]
