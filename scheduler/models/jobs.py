@@ -30,7 +30,7 @@ class Job(models.Model):
     job_id = models.CharField(max_length=40, unique=True)
     """`j-<number>`, as people and agents call it."""
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="jobs")
-    name = models.CharField(max_length=200)
+    name = models.CharField(max_length=253)
     spec = models.JSONField()
     """The canonical job document, without secrets."""
     submitted_at = models.DateTimeField()

@@ -13,7 +13,7 @@ class Reservation(models.Model):
     worker = models.ForeignKey("workers.Worker", on_delete=models.PROTECT, related_name="reservations")
     devices = models.JSONField(default=list, blank=True)
     """Indices, ascending; empty: the whole worker."""
-    holder = models.CharField(max_length=200)
+    holder = models.CharField(max_length=300)
     """`job:j-12`, `user:mira` or `team:vision`."""
     starts_at = models.DateTimeField()
     ends_at = models.DateTimeField(null=True, blank=True)

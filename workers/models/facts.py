@@ -37,8 +37,8 @@ class Device(models.Model):
 
     worker = models.ForeignKey("workers.Worker", on_delete=models.CASCADE, related_name="devices")
     index = models.PositiveIntegerField()
-    uuid = models.CharField(max_length=200, null=True, blank=True)  # noqa: DJ001 - unknown uuids must not collide
-    model = models.CharField(max_length=200, blank=True)
+    uuid = models.CharField(max_length=500, null=True, blank=True)  # noqa: DJ001 - unknown uuids must not collide
+    model = models.CharField(max_length=1000, blank=True)
     present = models.BooleanField(default=True)
     """False: accepted once, and not seen by the last probe."""
     healthy = models.BooleanField(null=True, blank=True)
@@ -82,8 +82,8 @@ class Label(models.Model):
     """One key and value that jobs may ask for."""
 
     worker = models.ForeignKey("workers.Worker", on_delete=models.CASCADE, related_name="labels")
-    key = models.CharField(max_length=200)
-    value = models.CharField(max_length=200, blank=True)
+    key = models.CharField(max_length=253)
+    value = models.CharField(max_length=253, blank=True)
     source = models.CharField(max_length=10, choices=LabelSource.choices, default=LabelSource.OPERATOR)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"

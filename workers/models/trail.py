@@ -45,11 +45,11 @@ class Event(AppendOnly):
     """
 
     at = models.DateTimeField()
-    actor = models.CharField(max_length=200)
+    actor = models.CharField(max_length=300)
     """`user:mira`, `worker:gpu-07`, `scheduler`, `operator:ada`."""
     subject_kind = models.CharField(max_length=30)
     """`job`, `attempt`, `task`, `worker`, `reservation`, `label`, `token`."""
-    subject = models.CharField(max_length=200)
+    subject = models.CharField(max_length=300)
     """The subject's own name: `j-12`, `gpu-07`, a task's id."""
     verb = models.CharField(max_length=60)
     """What was changed: `state`, `liveness`, `intent`, `created`, `ended`."""

@@ -47,7 +47,7 @@ LIVE = ~Q(liveness=Liveness.REVOKED) & ~Q(intent=Intent.RETIRED)
 class Worker(models.Model):
     """One machine. `version` grows with every change that can alter a decision (see `workers.changes`)."""
 
-    name = models.CharField(max_length=200)
+    name = models.CharField(max_length=253)
     origin = models.CharField(max_length=10, choices=Origin.choices)
     simulated = models.BooleanField(default=False)
     liveness = models.CharField(max_length=10, choices=Liveness.choices, default=Liveness.ENROLLED)
