@@ -27,6 +27,7 @@ class BodyMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer for what is refused; let everything else through."""
         bound = next((size for start, size in MAX_BODY.items() if request.path_info.startswith(start)), None)
         if bound is None:
             return self.get_response(request)
@@ -37,6 +38,7 @@ class StrictParser(Parser):
     """JSON without what JSON leaves open: duplicate keys, NaN, numbers beyond 64 bits, NUL, broken Unicode, depth."""
 
     def parse_body(self, request: HttpRequest) -> Any:
+        """The body's JSON value. Raises Refused (400, 415)."""
         if request.content_type != "application/json":
             raise Refused("unsupported_media_type", "the body must be application/json", status=415)
         try:

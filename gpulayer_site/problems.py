@@ -14,8 +14,9 @@ from django.http.response import HttpResponseBase
 from ninja import NinjaAPI
 from ninja.errors import HttpError, ValidationError
 
-from scheduler.core.errors import DocumentError
+from scheduler.core.errors import DocumentError, Problem
 from workers.refusals import Refused
+from workers.wire import problem_body
 
 CONTENT_TYPE = "application/problem+json"
 FOUND_SHOWN = 80
@@ -28,23 +29,13 @@ CODES = {
 }  # fmt: skip
 """The code of an error that nothing more particular is known about."""
 
-Item = dict[str, str]
-
 
 def problem(
-    status: int, detail: str, *, code: str | None = None, problems: Iterable[Item] = (), **extra: int | str
+    status: int, detail: str, *, code: str | None = None, problems: Iterable[Problem] = (), **extra: int | str
 ) -> HttpResponse:
-    """One error answer. `problems` are all the things that are wrong, each with path, found and expected."""
-    body: dict[str, Any] = {
-        "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": detail,
-        "code": code or CODES.get(status, "error"),
-    }
-    if listed := list(problems):
-        body["problems"] = listed
-    response = HttpResponse(json.dumps({**body, **extra}), status=status, content_type=CONTENT_TYPE)
+    """One error answer. `problems` are all the things that are wrong."""
+    body = problem_body(status, detail, code=code or CODES.get(status, "error"), problems=problems, **extra)
+    response = HttpResponse(json.dumps(body), status=status, content_type=CONTENT_TYPE)
     if status == HTTPStatus.UNAUTHORIZED:
         response["WWW-Authenticate"] = "Bearer"
     if status == HTTPStatus.SERVICE_UNAVAILABLE:
@@ -77,6 +68,7 @@ class ProblemMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Let the request through and look at what comes back."""
         response = self.get_response(request)
         if response.status_code < HTTPStatus.BAD_REQUEST or not request.path_info.startswith("/api/"):
             return response
@@ -106,24 +98,24 @@ def _plain_detail(request: HttpRequest, response: HttpResponseBase) -> str:
 
 
 def _refused(exc: Any) -> HttpResponse:
-    return problem(exc.status, exc.detail, code=exc.code, **exc.extra)
+    return problem(exc.status, exc.detail, code=exc.code, problems=exc.problems, **exc.extra)
 
 
 def _document(exc: Any) -> HttpResponse:
-    items = [{"path": item.path, "found": item.found, "expected": item.expected} for item in exc.problems]
-    count = f"{len(items)} things are" if len(items) != 1 else "one thing is"
-    return problem(422, f"the document is not accepted: {count} wrong", code="document_invalid", problems=items)
+    count = f"{len(exc.problems)} things are" if len(exc.problems) != 1 else "one thing is"
+    detail = f"the document is not accepted: {count} wrong"
+    return problem(422, detail, code="document_invalid", problems=exc.problems)
 
 
 def _invalid(exc: Any) -> HttpResponse:
     items = [_item(error) for error in exc.errors]
-    return problem(422, "; ".join(f"{item['path']}: {item['expected']}" for item in items[:5]), problems=items)
+    return problem(422, "; ".join(f"{item.path}: {item.expected}" for item in items[:5]), problems=items)
 
 
-def _item(error: dict[str, Any]) -> Item:
+def _item(error: dict[str, Any]) -> Problem:
     path = ".".join(str(part) for part in error["loc"] if part not in _NO_PLACE)
     found = "nothing" if error["type"] == "missing" else _shown(error.get("input"))
-    return {"path": path or "body", "found": found, "expected": error["msg"]}
+    return Problem(path or "body", found, error["msg"])
 
 
 _NO_PLACE = frozenset({"body", "query", "path", "header", "payload"})

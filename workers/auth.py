@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.auth.models import User
 from django.http import HttpRequest
@@ -82,3 +82,13 @@ class CredentialBearer(HttpBearer):
         if found is not None and found.revoked_at is not None:
             raise Unauthorized("credential_revoked", "this worker's credential was revoked; enrol it again")
         return found
+
+
+def caller(request: HttpRequest) -> Credential:
+    """The credential that a call was let in with."""
+    return cast(Credential, request.auth)  # type: ignore[attr-defined]
+
+
+def token_of(request: HttpRequest) -> EnrolmentToken:
+    """The enrolment token that a call was let in with."""
+    return cast(EnrolmentToken, request.auth)  # type: ignore[attr-defined]

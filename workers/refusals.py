@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from scheduler.core.errors import Problem
 
-class Refused(Exception):
-    """A request that is understood and not done. `code` is stable; `extra` are further members of the answer."""
 
-    def __init__(self, code: str, detail: str, *, status: int = 409, **extra: int | str) -> None:
+class Refused(Exception):  # noqa: N818 - a refusal is an answer
+    """A request that is understood and not done.
+
+    `code` is stable; `problems` are all the things that are wrong with it; `extra` are further members of the answer.
+    """
+
+    def __init__(
+        self, code: str, detail: str, *, status: int = 409, problems: tuple[Problem, ...] = (), **extra: int | str
+    ) -> None:
         super().__init__(detail)
         self.code = code
         self.detail = detail
         self.status = status
+        self.problems = problems
         self.extra = extra
 
 

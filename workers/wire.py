@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Annotated, Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -41,6 +43,17 @@ class ProblemItem(BaseModel):
     expected: str
 
 
+class HasProblem(Protocol):
+    """Anything that names a place, what was found there and what would be right."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def found(self) -> str: ...
+    @property
+    def expected(self) -> str: ...
+
+
 class ProblemOut(BaseModel):
     """RFC 9457 problem details. `code` is stable and meant for programs."""
 
@@ -53,10 +66,26 @@ class ProblemOut(BaseModel):
     size: int | None = None
 
 
+def problem_body(
+    status: int, detail: str, *, code: str, problems: Iterable[HasProblem] = (), **extra: int | str
+) -> dict[str, Any]:
+    """The members of one error answer. `problems` are all the things that are wrong; they are left out if none."""
+    items = [{"path": item.path, "found": item.found, "expected": item.expected} for item in problems]
+    return {
+        "type": "about:blank",
+        "title": HTTPStatus(status).phrase,
+        "status": status,
+        "detail": detail,
+        "code": code,
+        **({"problems": items} if items else {}),
+        **extra,
+    }
+
+
 ALWAYS = (400, 401, 422, 503)
 WITH_BODY = (411, 413, 415)
 
 
 def refusals(*statuses: int, body: bool = False) -> dict[int, Any]:
     """The error answers of an operation, for its documentation; those that any may give are always there."""
-    return {status: ProblemOut for status in sorted({*ALWAYS, *(WITH_BODY if body else ()), *statuses})}
+    return dict.fromkeys(sorted({*ALWAYS, *(WITH_BODY if body else ()), *statuses}), ProblemOut)

@@ -1,5 +1,7 @@
 """Signing in and out, and one's own profile."""
 
+from __future__ import annotations
+
 from django.contrib import auth, messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm

@@ -15,7 +15,7 @@ MAX_CHUNK = 1024 * 1024
 MAX_MS = 2**53 - 1
 
 
-class BrokenFrame(ValueError):
+class BrokenFrameError(ValueError):
     """The bytes are no whole frames; the message says where and why."""
 
 
@@ -43,7 +43,7 @@ def encode(frame: Frame) -> bytes:
 
 
 def decode(chunk: bytes) -> Iterator[Frame]:
-    """The whole frames of a chunk. Raises BrokenFrame at the first that is none."""
+    """The whole frames of a chunk. Raises BrokenFrameError at the first that is none."""
     offset = 0
     while offset < len(chunk):
         frame = frame_at(chunk, offset)
@@ -52,17 +52,19 @@ def decode(chunk: bytes) -> Iterator[Frame]:
 
 
 def frame_at(chunk: bytes, offset: int) -> Frame:
-    """The frame that begins at `offset`; raises BrokenFrame if it doesn't end within the chunk."""
+    """The frame that begins at `offset`; raises BrokenFrameError if it doesn't end within the chunk."""
     if len(chunk) - offset < HEADER.size:
-        raise BrokenFrame(f"the frame at byte {offset} ends within its header")
+        raise BrokenFrameError(f"the frame at byte {offset} ends within its header")
     stream, at_ms, length = HEADER.unpack_from(chunk, offset)
     if stream not in STREAMS:
-        raise BrokenFrame(f"the frame at byte {offset} begins with {stream!r}; right would be b'o' or b'e'")
+        raise BrokenFrameError(f"the frame at byte {offset} begins with {stream!r}; right would be b'o' or b'e'")
     if at_ms > MAX_MS:
-        raise BrokenFrame(f"the frame at byte {offset} has the time {at_ms}; right would be milliseconds since 1970")
+        raise BrokenFrameError(
+            f"the frame at byte {offset} has the time {at_ms}; right would be at most {MAX_MS}"
+        )
     start = offset + HEADER.size
     if len(chunk) - start < length:
-        raise BrokenFrame(f"the frame at byte {offset} says {length} bytes, {len(chunk) - start} are there")
+        raise BrokenFrameError(f"the frame at byte {offset} says {length} bytes, {len(chunk) - start} are there")
     return Frame(STREAMS[stream], at_ms, chunk[start : start + length])
 
 

@@ -24,7 +24,7 @@ from scheduler.models import Task
 from scheduler.services.log_frames import (
     HEADER,
     MAX_CHUNK,
-    BrokenFrame,
+    BrokenFrameError,
     Frame,
     Record,
     as_records,
@@ -89,7 +89,7 @@ def read_log(task: HasLog, *, offset: int, page_bytes: int = PAGE_BYTES) -> LogP
     while at < len(chunk):
         try:
             frame = frame_at(chunk, at)
-        except BrokenFrame as error:
+        except BrokenFrameError as error:
             if frames:
                 break
             raise Refused("log_gap", f"no frame begins at byte {offset}", status=416, size=size) from error
@@ -117,7 +117,7 @@ def _check_frames(body: bytes) -> None:
     try:
         for _ in decode(body):
             pass
-    except BrokenFrame as error:
+    except BrokenFrameError as error:
         raise Refused("log_malformed", str(error), status=HTTPStatus.UNPROCESSABLE_ENTITY) from error
 
 

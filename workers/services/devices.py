@@ -49,9 +49,7 @@ def sync_devices(found: Mapping[int, tuple[Sequence[DeviceView], frozenset[int]]
     return {row.worker_id for row in (*new, *changed)}
 
 
-def take_readings(
-    readings: Mapping[int, Sequence[Reading]], *, allowances: Mapping[int, int | None]
-) -> set[int]:
+def take_readings(readings: Mapping[int, Sequence[Reading]], *, allowances: Mapping[int, int | None]) -> set[int]:
     """Store what heartbeats say of devices, by worker id.
 
     Returns the ids of the workers for which a device became healthy or not, or came to be used from outside or no
@@ -86,9 +84,7 @@ def _state(row: Device) -> tuple[object, ...]:
     return tuple(getattr(row, name) for name in _MATCHED)
 
 
-def _matched(
-    worker_id: int, rows: list[Device], views: Iterable[DeviceView], missing: frozenset[int]
-) -> list[Device]:
+def _matched(worker_id: int, rows: list[Device], views: Iterable[DeviceView], missing: frozenset[int]) -> list[Device]:
     """Write each view onto its row, by uuid or else by index; return the rows to be made."""
     by_uuid = {row.uuid: row for row in rows if row.uuid is not None}
     by_index = {row.index: row for row in rows if row.uuid is None}

@@ -10,7 +10,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import F
 
 from workers.auth import create_credential
-from workers.models import Credential, EnrolmentToken, Event, Intent, Liveness, Worker
+from workers.models import Credential, EnrolmentToken, Event, Liveness, Worker
+from workers.models.worker import LIVE
 from workers.refusals import Refused, Unauthorized
 
 PROTOCOL = 1
@@ -111,8 +112,7 @@ def _let_in(
 
 
 def _known(names: list[str], now: datetime) -> dict[str, Worker]:
-    live = Worker.objects.filter(name__in=names).exclude(liveness=Liveness.REVOKED).exclude(intent=Intent.RETIRED)
-    return {row.name: row for row in live.select_for_update().order_by("pk")}
+    return {row.name: row for row in Worker.objects.filter(LIVE, name__in=names).select_for_update().order_by("pk")}
 
 
 def _may_be_taken_over(row: Worker, one: Newcomer, now: datetime) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from scheduler.core.codec import canonical_bytes, worker_to_document
+from scheduler.core.codec import canonical_bytes, facts_to_document
+
 from scheduler.core.errors import DocumentError, Problem
 from scheduler.core.fleet import RESERVED_FOR, DeviceView, WorkerFacts, WorkerView
 from scheduler.core.parsing import parse_worker, parse_worker_facts
@@ -104,10 +105,8 @@ def _check_claims(worker: Worker, facts: WorkerFacts) -> None:
 
 
 def _kept_document(facts: WorkerFacts) -> dict[str, Any]:
-    """The canonical document without what is kept elsewhere: labels, state, load, and how the devices do."""
-    document = worker_to_document(WorkerView(facts=replace(facts, labels=())))
-    for name in ("state", "state_since", "state_note", "tasks"):
-        document.pop(name, None)
+    """The canonical document without what is kept elsewhere: labels, and how the devices do."""
+    document = facts_to_document(replace(facts, labels=()))
     if isinstance(document.get("devices"), list):
         document["devices"] = [_without(device, _LIVE_FIELDS) for device in document["devices"]]
     return document

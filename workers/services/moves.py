@@ -17,7 +17,7 @@ MACHINES: dict[str, Machine] = {"liveness": LIVENESS, "intent": INTENT, "health"
 def move_worker(
     worker_id: int, to: str, *, machine: str, actor: str, now: datetime, cause: str, note: str = ""
 ) -> bool:
-    """Move one worker; False where it is in that state already. Raises `workers.machine.IllegalMove`."""
+    """Move one worker; False where it is in that state already. Raises `workers.machine.IllegalMoveError`."""
     return bool(move_workers([worker_id], to, machine=machine, actor=actor, now=now, cause=cause, note=note))
 
 
@@ -28,7 +28,7 @@ def move_workers(
     """Move all of them, at a fixed number of queries, and return the ids of those that moved.
 
     `machine` is liveness, intent or health; `note` is kept beside the last two. `actor` empty: each worker itself.
-    Raises `workers.machine.IllegalMove` before anything is written if one of them has no such move.
+    Raises `workers.machine.IllegalMoveError` before anything is written if one of them has no such move.
     """
     states = MACHINES[machine]
     asked = Worker.objects.filter(pk__in=set(worker_ids)).exclude(**{machine: to})

@@ -1,0 +1,57 @@
+"""The two HTTP interfaces, put together: who may call, what errors look like, what the documentation says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import Http404, HttpRequest
+from django.urls import path, re_path
+from ninja import NinjaAPI
+from ninja.openapi.schema import OpenAPISchema
+
+from gpulayer_site.bodies import StrictParser
+from gpulayer_site.problems import CONTENT_TYPE, install
+from scheduler.agent_api import router as agent_router
+from workers.auth import CredentialBearer
+
+
+class ProblemAPI(NinjaAPI):
+    """An API whose errors are problem+json, in its answers and in its documentation."""
+
+    def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
+        """The OpenAPI document, errors under their own media type."""
+        schema = super().get_openapi_schema(**options)
+        for operations in schema["paths"].values():
+            for operation in operations.values():
+                _name_problems(operation["responses"])
+        return schema
+
+
+def _name_problems(responses: dict[Any, dict[str, Any]]) -> None:
+    for status, response in responses.items():
+        if int(status) >= 400 and "application/json" in response.get("content", {}):
+            response["content"] = {CONTENT_TYPE: response["content"]["application/json"]}
+
+
+agents = ProblemAPI(
+    title="gpulayer agent API",
+    version="1",
+    description="What agents on GPU hosts call.",
+    auth=CredentialBearer(),
+    parser=StrictParser(),
+    docs_url=None,
+    urls_namespace="agents",
+)
+agents.add_router("", agent_router)
+install(agents)
+
+
+def nothing_here(request: HttpRequest) -> None:
+    """Answer for every path under /api/ that is none."""
+    raise Http404(request.path_info)
+
+
+urlpatterns = [
+    path("api/agent/v1/", agents.urls),
+    re_path(r"^api/", nothing_here),
+]

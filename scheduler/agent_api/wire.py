@@ -1,0 +1,240 @@
+"""The bodies of the agents' calls and their answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from workers.wire import Answer, Body, Count, ExitCode, Id, Line, Millis, Name, ProblemOut, Prose
+
+MOST_ENROLLED = 2_000
+MOST_REGISTERED = 200
+MOST_HEARD = 2_000
+MOST_TASKS = 10_000
+MOST_DEVICES = 4_096
+
+Protocols = Annotated[list[Annotated[int, Field(ge=1, le=1_000)]], Field(min_length=1, max_length=20)]
+HostPath = Annotated[str, StringConstraints(max_length=4096, pattern=r"^[^\x00]*$")]
+
+
+class NewcomerIn(Body):
+    """A worker that asks to be let in."""
+
+    name: Name
+    origin: Literal["local", "remote", "cloud"]
+    simulated: bool = False
+
+
+class EnrollIn(Body):
+    """Who asks to be let in; more than one only if all are simulated."""
+
+    workers: Annotated[list[NewcomerIn], Field(min_length=1, max_length=MOST_ENROLLED)]
+    machine: Line
+    protocol: Protocols
+    agent_version: Annotated[Line, Field(max_length=50)] = ""
+
+
+class EnrollOut(Answer):
+    """The credential, shown this once, and the workers that it speaks for."""
+
+    credential: str
+    workers: list[str]
+
+
+class RunningIn(Body):
+    """A task that the agent holds."""
+
+    task: Id
+    fence: Id
+
+
+RunningList = Annotated[list[RunningIn], Field(max_length=MOST_TASKS)]
+
+
+class RegisterIn(Body):
+    """What a worker is, which boot of it speaks, and what it still runs. `facts` is a worker document."""
+
+    worker: Name
+    boot_id: Annotated[Name, Field(max_length=100)]
+    protocol: Protocols
+    facts: dict[str, Any]
+    running: RunningList = []
+
+
+class RegisterOut(Answer):
+    """The session's epoch; when to call next (seconds); and what becomes of what was reported running."""
+
+    epoch: int
+    next_in: float
+    adopt: list[int] = []
+    kill: list[int] = []
+    forget: list[int] = []
+
+
+class DeviceIn(Body):
+    """How one device does; null is unknown. Sizes are bytes, utilisation is per cent."""
+
+    index: Annotated[int, Field(ge=0, le=65_535)]
+    healthy: bool | None = None
+    health_note: Line = ""
+    utilisation: Annotated[int, Field(ge=0, le=100)] | None = None
+    memory_used: Count | None = None
+    foreign_memory: Count | None = None
+
+
+class BeatIn(Body):
+    """One worker's heartbeat. `seq` grows with each; `leaving`: it goes away in order."""
+
+    worker: Name
+    epoch: Count
+    seq: Count
+    running: RunningList = []
+    leaving: bool = False
+
+
+class HeartbeatIn(BeatIn):
+    """A heartbeat with the readings of the worker's devices."""
+
+    devices: Annotated[list[DeviceIn], Field(max_length=MOST_DEVICES)] = []
+
+
+class AssignmentOut(Answer):
+    """A task to claim."""
+
+    task: int
+    fence: int
+    job_id: str
+    worker: str
+
+
+class OrdersOut(Answer):
+    """What to claim and what to cancel."""
+
+    assignments: list[AssignmentOut]
+    cancel: list[int]
+
+
+class HeartbeatOut(OrdersOut):
+    """The same, what to kill because it is not the worker's any more, and when to call next (seconds)."""
+
+    kill: list[int]
+    next_in: float
+    drain: bool
+
+
+class FleetRegisterIn(Body):
+    """Registrations of workers that share a credential."""
+
+    registrations: Annotated[list[RegisterIn], Field(min_length=1, max_length=MOST_REGISTERED)]
+
+
+class FleetAnswerOut(Answer):
+    """One registration's answer: the epoch, or the problem."""
+
+    worker: str
+    epoch: int | None = None
+    problem: ProblemOut | None = None
+    adopt: list[int] = []
+    kill: list[int] = []
+    forget: list[int] = []
+
+
+class FleetRegisterOut(Answer):
+    """In the order of the registrations."""
+
+    answers: list[FleetAnswerOut]
+    next_in: float
+
+
+class FleetHeartbeatIn(Body):
+    """Heartbeats of workers that share a credential."""
+
+    heartbeats: Annotated[list[BeatIn], Field(min_length=1, max_length=MOST_HEARD)]
+
+
+class FleetHeartbeatOut(OrdersOut):
+    """As for one worker; `stale` are to register again, `drain` are to get no more work."""
+
+    kill: list[int]
+    stale: list[str]
+    drain: list[str]
+    next_in: float
+
+
+class FencedIn(Body):
+    """What every report about a task carries."""
+
+    fence: Id
+    epoch: Count
+
+
+class ClaimDeviceOut(Answer):
+    """A device that the task may use."""
+
+    index: int
+    uuid: str | None
+
+
+class ClaimOut(Answer):
+    """Everything that is needed to run the task. It may start only if `go`."""
+
+    task: int
+    fence: int
+    job_id: str
+    attempt: int
+    rank: int
+    go: bool
+    argv: list[str]
+    workdir: str | None
+    env: dict[str, str]
+    secrets: dict[str, str]
+    environment: str
+    devices: list[ClaimDeviceOut]
+    timeout_s: int | None
+    simulated: bool
+
+
+class StartedIn(FencedIn):
+    """The process and the directory it runs in."""
+
+    pid: Count
+    workdir: HostPath
+
+
+class TaskOut(Answer):
+    """Where the task stands now."""
+
+    task: int
+    state: str
+
+
+class LogOut(Answer):
+    """Bytes of frames that are stored."""
+
+    size: int
+
+
+class StartErrorIn(Body):
+    """Why the command was never started."""
+
+    code: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,49}$")]
+    detail: Prose
+
+
+class FinishIn(FencedIn):
+    """How the task ended: an exit code, a signal, or an error before it began."""
+
+    exit_code: ExitCode | None = None
+    signal: Annotated[int, Field(ge=1, le=128)] | None = None
+    duration_ms: Millis
+    log_size: Count
+    start_error: StartErrorIn | None = None
+    timed_out: bool = False
+
+    @model_validator(mode="after")
+    def says_how(self) -> FinishIn:
+        """Refuse a report that tells no end."""
+        if self.exit_code is None and self.signal is None and self.start_error is None:
+            raise ValueError("say how it ended: exit_code, signal or start_error")
+        return self

@@ -1,0 +1,116 @@
+"""Finding the task that an agent speaks of, locked, and only for the worker, epoch and fence that may speak of it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from scheduler.core.codec import canonical_bytes
+from scheduler.models import Attempt, Event, Job, JobState, Task, TaskState
+from workers.models import Credential, Worker
+from workers.models.worker import LIVE
+from workers.refusals import NotFound, Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The rows that one report is about."""
+
+    job: Job
+    attempt: Attempt
+    task: Task
+    worker: Worker
+
+    @property
+    def actor(self) -> str:
+        """How its events name the worker."""
+        return f"worker:{self.worker.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishReport:
+    """How a task ended, as its agent saw it. `start_error` is (code, detail) of one that could not be started."""
+
+    exit_code: int | None = None
+    signal: int | None = None
+    duration_ms: int = 0
+    log_size: int = 0
+    start_error: tuple[str, str] | None = None
+    timed_out: bool = False
+
+    def document(self) -> dict[str, Any]:
+        """As it is kept, to compare a repeated report with."""
+        return {**asdict(self), "start_error": list(self.start_error) if self.start_error else None}
+
+
+def worker_of(*, credential: Credential, task_id: int) -> Worker:
+    """The worker on which this task was placed, if the credential speaks for it. Raises NotFound."""
+    own = Worker.objects.filter(LIVE, credential=credential, tasks=task_id)
+    worker = own.first()
+    if worker is None:
+        raise NotFound(f"no task {task_id} for this worker", code="no_such_task")
+    return worker
+
+
+def held(*, credential: Credential, task_id: int, fence: int, epoch: int) -> Held:
+    """Job, attempt and task, locked in this order. Call it inside a transaction.
+
+    Raises NotFound for another worker's task, Refused `stale_epoch` or `stale_fence` for what is out of date.
+    """
+    worker = worker_of(credential=credential, task_id=task_id)
+    if worker.epoch != epoch:
+        raise Refused("stale_epoch", f"this is epoch {epoch}, {worker.name!r} is at {worker.epoch}: register again")
+    rows = locked(task_id)
+    _check_fence(rows.task, rows.attempt, fence)
+    return rows
+
+
+def glanced(*, credential: Credential, task_id: int, fence: int) -> Task:
+    """The task without any lock, for calls that change no state. Raises NotFound, Refused `stale_fence`."""
+    worker_of(credential=credential, task_id=task_id)
+    task = Task.objects.select_related("attempt").get(pk=task_id)
+    _check_fence(task, task.attempt, fence)
+    return task
+
+
+def _check_fence(task: Task, attempt: Attempt, fence: int) -> None:
+    if attempt.fence != fence:
+        raise Refused("stale_fence", f"task {task.pk} has another fence than {fence}")
+
+
+def locked(task_id: int) -> Held:
+    """The rows of one task, locked in the order that everything keeps: job, attempt, task."""
+    attempt_id, job_id = Task.objects.values_list("attempt_id", "attempt__job_id").get(pk=task_id)
+    job = Job.objects.select_for_update().get(pk=job_id)
+    attempt = Attempt.objects.select_for_update().get(pk=attempt_id)
+    task = Task.objects.select_related("worker").select_for_update(of=("self",)).get(pk=task_id)
+    return Held(job, attempt, task, task.worker)
+
+
+def outcome(report: FinishReport, job: Job) -> tuple[TaskState, str, str]:
+    """The task's last state, with the code and the words of its failure, if it is one."""
+    if report.start_error is None and report.exit_code == 0 and not report.timed_out:
+        return TaskState.SUCCEEDED, "", ""
+    if job.state == JobState.CANCELLING:
+        return TaskState.CANCELLED, "", ""
+    if report.start_error is not None:
+        return TaskState.FAILED, *report.start_error
+    if report.timed_out:
+        return TaskState.TIMED_OUT, "timed_out", f"it ran longer than its {job.spec.get('timeout_s')} seconds"
+    if report.signal is not None:
+        return TaskState.FAILED, "signal", f"it was ended by signal {report.signal}"
+    return TaskState.FAILED, "exit_code", f"it exited with {report.exit_code}"
+
+
+def keep_evidence(rows: Held, report: FinishReport, *, now: datetime) -> None:
+    """Note a report that came too late or said something else, once per different report."""
+    document = report.document()
+    digest = hashlib.sha256(canonical_bytes(document)).hexdigest()[:16]
+    kept = Event.objects.filter(subject_kind="task", subject=str(rows.task.pk), verb="late_report", after=digest)
+    if not kept.exists():
+        Event.objects.create(
+            at=now, actor=rows.actor, subject_kind="task", subject=str(rows.task.pk), verb="late_report",
+            before=rows.task.state, after=digest, cause="the first report stands", detail=document,
+        )  # fmt: skip
