@@ -1,0 +1,53 @@
+"""The `gpulayer` command. Each of its commands is imported when it is called: `--help` costs nothing."""
+
+from importlib import import_module
+
+import click
+
+from gpulayer_site import __version__
+
+# name -> (where it is, what `gpulayer --help` says of it)
+_COMMANDS = {
+    "up": ("gpulayer_site.cli_server:up", "Start everything here: server, broker, worker and an agent for this host."),
+    "job": ("scheduler.cli:job", "Submit jobs, see where they were placed and why, read logs, cancel."),
+    "worker": ("workers.cli:worker", "List machines, let one take jobs, or simulate a fleet."),
+    "schedule": ("scheduler.cli_offline:schedule", "Decide jobs against workers from files, without a server."),
+    "compat": ("scheduler.cli_offline:compat", "Say for each worker of a file why it could or could not run a job."),
+    "token": ("gpulayer_site.cli_server:token", "Make API tokens."),
+    "admin": ("gpulayer_site.cli_server:admin", "Get in as the administrator."),
+    "doctor": ("gpulayer_site.doctor:doctor", "Look for what is wrong with this installation."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and loads the one that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order in which they are needed, not by the alphabet."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name, imported now."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, attribute = _COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list in `--help`, from the table alone."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="gpulayer")
+def main() -> None:
+    """Places GPU jobs on your machines and always shows why.
+
+    On the machine where `gpulayer up` runs no configuration is needed; elsewhere set GPULAYER_URL and GPULAYER_TOKEN.
+    """
+
+
+if __name__ == "__main__":
+    main()

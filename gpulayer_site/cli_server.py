@@ -1,0 +1,61 @@
+"""The commands that belong to the server's own host: `up`, `admin`, `token`."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from gpulayer_site.client import Failure, connect
+from gpulayer_site.local import manage
+
+
+@click.command()
+@click.option("--host", envvar="HOST", show_envvar=True, help="Address to listen on.  [default: 127.0.0.1]")
+@click.option("--port", envvar="PORT", show_envvar=True, help="Port to listen on.  [default: 8000]")
+@click.option("--data", type=click.Path(path_type=Path), envvar="GPULAYER_DATA", show_envvar=True,
+              help="Folder for database, logs and secrets.  [default: .data]")  # fmt: skip
+@click.option("--no-agent", is_flag=True, help="Do not let this host take jobs itself.")
+def up(host: str | None, port: str | None, data: Path | None, no_agent: bool) -> None:
+    """Start everything here, in the foreground; Ctrl-C stops it in order.
+
+    A broker, the web server, a task worker and an agent for this host, on SQLite. For production set DATABASE_URL,
+    GPULAYER_BROKER_URL and the rest of docs/configuration.md. The first start makes an administrator and prints a
+    one-time code for the sign-in form.
+    """
+    from gpulayer_site.up.keeper import keep
+
+    given = {"HOST": host, "PORT": port, "GPULAYER_DATA": data, "GPULAYER_AGENT": "no" if no_agent else None}
+    os.environ.update({name: str(value) for name, value in given.items() if value is not None})
+    sys.exit(keep())
+
+
+@click.group()
+def admin() -> None:
+    """Get in as the administrator, on the server's own host."""
+
+
+@admin.command()
+@click.option("--user", help="Whom it signs in.  [default: the first administrator]")
+def code(user: str | None) -> None:
+    """Print a one-time code for the sign-in form: good for 10 minutes, once."""
+    click.echo(manage("admin_code", *(["--user", user] if user else [])))
+
+
+@click.group()
+def token() -> None:
+    """Make API tokens for the command line and scripts."""
+
+
+@token.command()
+@click.option("--note", default="", help="Where it will live; shown in the profile.")
+@click.option("--user", help="For another user; only on the server's own host.")
+def create(note: str, user: str | None) -> None:
+    """Print a new token, this once. Set it as GPULAYER_TOKEN where it is to be used."""
+    if user:
+        click.echo(manage("api_token", "--user", user, "--note", note))
+        return
+    answer = connect().post("tokens", {"note": note})
+    if not isinstance(answer, dict) or "token" not in answer:
+        raise Failure("the server answered without a token; is it of the same version?")
+    click.echo(answer["token"])
