@@ -1,6 +1,7 @@
 """What every test shares. No Django here: the core's tests run on a bare Python with `-p no:django`."""
 
 import os
+import sys
 from collections.abc import Generator
 
 import pytest
@@ -24,3 +25,11 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped, but nothing may be skipped here: {report.longrepr}"
     return report
+
+
+@pytest.fixture(autouse=True)
+def no_memory_of_other_tests() -> None:
+    """Forget rows of earlier tests: a new test's rows may have the same keys."""
+    memory = sys.modules.get("scheduler.memory")
+    if memory is not None:
+        memory.forget()

@@ -232,7 +232,7 @@ def test_nothing_queued_writes_no_row():
 
 
 def test_nothing_changed_writes_no_row():
-    a_worker("a")
+    a_worker("a", seen=later(minutes=1))
     a_job(gpus=2)
     first = a_pass()
     assert a_pass(later(seconds=2)) is None
