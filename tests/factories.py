@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from typing import Any
 
 from django.contrib.auth.models import Group, User
@@ -22,6 +23,9 @@ MODELS = {
     "H100": {"model": "NVIDIA H100 80GB HBM3", "memory": "81559MiB", "compute_capability": "9.0"},
     "?": {},
 }
+
+
+_ticks = count(1)
 
 
 def later(**amount: float) -> datetime:
@@ -97,8 +101,9 @@ def job_document(*, gpus: int = 1, name: str = "train", **fields: Any) -> dict[s
     return {"name": name, "command": ["true"], "target": "local", "resources": resources, **fields}
 
 
-def a_job(*, owner: User | None = None, at: datetime = NOW, key: str | None = None, **fields: Any) -> Job:
-    """A queued job, submitted through the front door."""
+def a_job(*, owner: User | None = None, at: datetime | None = None, key: str | None = None, **fields: Any) -> Job:
+    """A queued job, submitted through the front door; each a microsecond after the one before."""
+    at = at or NOW + timedelta(microseconds=next(_ticks))
     return submit_job(document=job_document(**fields), owner=owner or a_user(), now=at, idempotency_key=key)
 
 
