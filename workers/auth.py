@@ -86,9 +86,9 @@ class CredentialBearer(HttpBearer):
 
 def caller(request: HttpRequest) -> Credential:
     """The credential that a call was let in with."""
-    return cast(Credential, request.auth)  # type: ignore[attr-defined]
+    return cast("Credential", request.auth)  # type: ignore[attr-defined]
 
 
 def token_of(request: HttpRequest) -> EnrolmentToken:
     """The enrolment token that a call was let in with."""
-    return cast(EnrolmentToken, request.auth)  # type: ignore[attr-defined]
+    return cast("EnrolmentToken", request.auth)  # type: ignore[attr-defined]

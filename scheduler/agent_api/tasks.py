@@ -125,5 +125,3 @@ def release(request: HttpRequest, task_id: TaskId, payload: FencedIn) -> Any:
         **payload.model_dump(),
     )
     return {"task": task_id, "state": rows.task.state}
-
-

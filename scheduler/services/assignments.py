@@ -90,7 +90,15 @@ def reunite(running: Mapping[int, Sequence[Running]], *, now: datetime) -> dict[
 
 
 def _rows(tasks: QuerySet[Task]) -> list[dict[str, object]]:
-    fields = ("pk", "state", "worker_id", "worker__name", "attempt__fence", "attempt__job__job_id", "attempt__job__state")
+    fields = (
+        "pk",
+        "state",
+        "worker_id",
+        "worker__name",
+        "attempt__fence",
+        "attempt__job__job_id",
+        "attempt__job__state",
+    )
     return list(tasks.order_by("pk").values(*fields))
 
 

@@ -70,9 +70,7 @@ def started(
     return rows
 
 
-def append_log(
-    *, credential: Credential, task_id: int, fence: int, offset: int, body: bytes, now: datetime
-) -> int:
+def append_log(*, credential: Credential, task_id: int, fence: int, offset: int, body: bytes, now: datetime) -> int:
     """Append frames to the log of a task that has not been given up; return its size. Refused: as in `logs`."""
     task = glanced(credential=credential, task_id=task_id, fence=fence)
     if task.state == TaskState.ASSIGNED:

@@ -59,9 +59,7 @@ def frame_at(chunk: bytes, offset: int) -> Frame:
     if stream not in STREAMS:
         raise BrokenFrameError(f"the frame at byte {offset} begins with {stream!r}; right would be b'o' or b'e'")
     if at_ms > MAX_MS:
-        raise BrokenFrameError(
-            f"the frame at byte {offset} has the time {at_ms}; right would be at most {MAX_MS}"
-        )
+        raise BrokenFrameError(f"the frame at byte {offset} has the time {at_ms}; right would be at most {MAX_MS}")
     start = offset + HEADER.size
     if len(chunk) - start < length:
         raise BrokenFrameError(f"the frame at byte {offset} says {length} bytes, {len(chunk) - start} are there")

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from scheduler.core.codec import canonical_bytes, facts_to_document
-
 from scheduler.core.errors import DocumentError, Problem
 from scheduler.core.fleet import RESERVED_FOR, DeviceView, WorkerFacts, WorkerView
 from scheduler.core.parsing import parse_worker, parse_worker_facts
