@@ -10,5 +10,6 @@ urlpatterns = [
     path("profile", views.profile, name="profile"),
     path("profile/tokens", views.token_create, name="token-create"),
     path("profile/tokens/<int:pk>/revoke", views.token_revoke, name="token-revoke"),
+    path("profile/theme", views.theme_set, name="theme"),
     path("profile/password", views.password_set, name="password-set"),
 ]

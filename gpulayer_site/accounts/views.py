@@ -69,6 +69,22 @@ def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("profile")
 
 
+@login_required
+@require_POST
+def theme_set(request: HttpRequest) -> HttpResponse:
+    """How pages look and listen in this browser: light, dark or as the system says; single keys or none."""
+    response = redirect("profile")
+    theme = request.POST.get("theme", "")
+    wanted = {"theme": theme if theme in ("light", "dark") else "", "keys": "" if request.POST.get("keys") else "off"}
+    for name, value in wanted.items():
+        if value:
+            year = 365 * 24 * 3600
+            response.set_cookie(name, value, max_age=year, samesite="Lax", secure=request.is_secure())
+        else:
+            response.delete_cookie(name, samesite="Lax")
+    return response
+
+
 @sensitive_post_parameters()
 @login_required
 @never_cache

@@ -1,0 +1,200 @@
+"""A job document as form fields and back, without losing what the form has no field for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from scheduler.core.errors import Problem
+from scheduler.forms.fields import FIELDS, GROUPS, Field
+from scheduler.forms.kinds import Unreadable
+
+Document = dict[str, Any]
+
+FALLBACKS = ("fallback_1", "fallback_2")
+
+
+@dataclass(slots=True)
+class BoundField:
+    """A field with what stands in it and what is wrong with that."""
+
+    field: Field
+    text: str = ""
+    errors: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The fields under one heading."""
+
+    key: str
+    heading: str
+    fields: tuple[BoundField, ...]
+
+
+@dataclass(slots=True)
+class SubmitForm:
+    """Every field with its text; `rest` is the part of the document that no field can show."""
+
+    fields: dict[str, BoundField]
+    rest: Document = field(default_factory=dict)
+    other_errors: list[Problem] = field(default_factory=list)
+
+    @classmethod
+    def empty(cls) -> SubmitForm:
+        """A blank form that runs locally."""
+        return cls.from_document({"target": "local"})
+
+    @classmethod
+    def from_post(cls, data: Mapping[str, str]) -> SubmitForm:
+        """The form as it was sent, whatever is in it."""
+        fields = {spec.name: BoundField(spec, data.get(spec.name, "").strip()) for spec in FIELDS}
+        return cls(fields, _rest(data.get("rest", "")))
+
+    @classmethod
+    def from_document(cls, document: Document) -> SubmitForm:
+        """A document in fields; what would not survive the way back stays whole in `rest`."""
+        rest = _with_split_fallbacks(deepcopy(document))
+        fields: dict[str, BoundField] = {}
+        for spec in FIELDS:
+            value = _get(rest, spec.path)
+            text = None if value is None else spec.kind.shown(value)
+            if text is not None and (not spec.choices or text in dict(spec.choices)):
+                _drop(rest, spec.path)
+            fields[spec.name] = BoundField(spec, text or "")
+        return cls(fields, _with_joined_fallbacks(rest))
+
+    def document(self) -> tuple[Document, tuple[Problem, ...]]:
+        """The document that the fields and the rest make, and the fields that cannot be read."""
+        document: Document = {}
+        problems: list[Problem] = []
+        for bound in self.fields.values():
+            if bound.text in ("", bound.field.default):
+                continue
+            try:
+                _put(document, bound.field.path, bound.field.kind.read(bound.text))
+            except Unreadable as error:
+                problems.append(Problem(bound.field.path, bound.text, str(error)))
+        return _merged(_with_joined_fallbacks(document), self.rest), tuple(problems)
+
+    def place(self, problems: Iterable[Problem]) -> None:
+        """Put every problem beside its field; what belongs to none is shown above the form."""
+        for problem in problems:
+            bound = self._at(problem.path)
+            if bound is None:
+                self.other_errors.append(problem)
+            else:
+                bound.errors.append(f"Found {problem.found}; expected {problem.expected}.")
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """The fields as the page groups them."""
+        return tuple(Group(key, title, tuple(self.fields[name] for name in names)) for key, title, names in GROUPS)
+
+    @property
+    def named(self) -> dict[str, BoundField]:
+        """The fields by name."""
+        return self.fields
+
+    @property
+    def rest_text(self) -> str:
+        """The rest as it travels with the form; empty when there is none."""
+        return json.dumps(self.rest, ensure_ascii=False) if self.rest else ""
+
+    @property
+    def rest_yaml(self) -> str:
+        """The rest as a person reads it."""
+        return yaml_of(self.rest) if self.rest else ""
+
+    @property
+    def errors(self) -> int:
+        """How many errors the page shows."""
+        return len(self.other_errors) + sum(len(bound.errors) for bound in self.fields.values())
+
+    def _at(self, path: str) -> BoundField | None:
+        fits = [
+            bound for bound in self.fields.values()
+            if path == bound.field.path or path.startswith((bound.field.path + ".", bound.field.path + "["))
+        ]  # fmt: skip
+        if not fits and path.startswith("fallback_targets"):
+            return self.fields[FALLBACKS[0]]
+        return max(fits, key=lambda bound: len(bound.field.path), default=None)
+
+
+def yaml_of(document: Document) -> str:
+    """The document as YAML that a person would write: in the given order, short lists on one line."""
+    return yaml.safe_dump(document, sort_keys=False, default_flow_style=None, allow_unicode=True, width=100)
+
+
+def _rest(text: str) -> Document:
+    """What travelled with the form; anything that is no document counts as nothing."""
+    try:
+        found = json.loads(text) if text else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _with_split_fallbacks(document: Document) -> Document:
+    """Each fallback under a key of its own, as the form has a field for each."""
+    targets = document.get("fallback_targets")
+    if not isinstance(targets, list) or len(targets) > len(FALLBACKS):
+        return document
+    del document["fallback_targets"]
+    return document | {f"fallback_targets[{place}]": target for place, target in enumerate(targets)}
+
+
+def _with_joined_fallbacks(document: Document) -> Document:
+    keys = [f"fallback_targets[{place}]" for place in range(len(FALLBACKS))]
+    targets = [document[key] for key in keys if key in document]
+    kept = {key: value for key, value in document.items() if key not in keys}
+    return _in_order(kept | {"fallback_targets": targets}) if targets else kept
+
+
+def _in_order(document: Document) -> Document:
+    """Top-level keys in the order of the contract; unknown ones last."""
+    order = list(dict.fromkeys(spec.path.split(".")[0].split("[")[0] for spec in FIELDS))
+    return dict(sorted(document.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order)))
+
+
+def _get(document: Document, path: str) -> Any:
+    found: Any = document
+    for key in path.split("."):
+        if not isinstance(found, dict):
+            return None
+        found = found.get(key)
+    return found
+
+
+def _drop(document: Document, path: str) -> None:
+    """Take a value out, and every map that is empty without it."""
+    key, _, below = path.partition(".")
+    if below:
+        _drop(document[key], below)
+        if document[key]:
+            return
+    del document[key]
+
+
+def _put(document: Document, path: str, value: Any) -> None:
+    *above, last = path.split(".")
+    for key in above:
+        document = document.setdefault(key, {})
+    document[last] = value
+
+
+def _merged(document: Document, rest: Document) -> Document:
+    """Both in one; where both say something, what the person typed counts."""
+    whole = dict(document)
+    for key, value in rest.items():
+        here = whole.get(key)
+        if isinstance(here, dict) and isinstance(value, dict):
+            whole[key] = _merged(here, value)
+        elif key not in whole:
+            whole[key] = value
+    return _in_order(whole)

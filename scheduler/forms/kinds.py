@@ -1,0 +1,107 @@
+"""How the text of a form field becomes a value of the job document, and back."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+_WHOLE = re.compile(r"-?\d{1,18}")
+_DECIMAL = re.compile(r"-?\d{1,18}\.\d{1,9}")
+_DURATION = re.compile(r"(\d{1,9})\s*(s|min|m|h|d)", re.IGNORECASE)
+_SECONDS = {"s": 1, "min": 60, "m": 60, "h": 3600, "d": 86_400}
+_FRAMEWORK = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)\s*(.*)")
+
+
+class Unreadable(ValueError):
+    """A text that cannot become a value; the message says what would be right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A pair of functions: `read` may raise `Unreadable`; `show` may raise anything for a value it cannot show."""
+
+    read: Callable[[str], Any]
+    show: Callable[[Any], str]
+
+    def shown(self, value: Any) -> str | None:
+        """The text for a value, or None where the text would not lead back to the very same value."""
+        try:
+            text = self.show(value)
+            back = self.read(text)
+        except (Unreadable, AttributeError, TypeError, ValueError):
+            return None
+        return text if back == value and type(back) is type(value) else None
+
+
+def _number(raw: str) -> Any:
+    """A number where it is one, else the text itself: the parser then says what is wrong with it."""
+    if _WHOLE.fullmatch(raw):
+        return int(raw)
+    return float(raw) if _DECIMAL.fullmatch(raw) else raw
+
+
+def _seconds(raw: str) -> Any:
+    found = _DURATION.fullmatch(raw)
+    return int(found[1]) * _SECONDS[found[2].lower()] if found else _number(raw)
+
+
+def _spoken_seconds(value: Any) -> str:
+    if isinstance(value, int) and value > 0:
+        for name in ("d", "h", "min"):
+            if value % _SECONDS[name] == 0:
+                return f"{value // _SECONDS[name]} {name}"
+    return str(value)
+
+
+def _argv(raw: str) -> list[str]:
+    try:
+        return shlex.split(raw)
+    except ValueError as error:
+        raise Unreadable(f"words as a shell splits them ({str(error).lower()})") from error
+
+
+def _lines(raw: str) -> list[str]:
+    return [line.strip() for line in raw.splitlines() if line.strip()]
+
+
+def _items(raw: str) -> list[str]:
+    return [item.strip() for item in re.split(r"[,\n]", raw) if item.strip()]
+
+
+def _pairs(lines: Iterable[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in lines:
+        name, equals, value = line.partition("=")
+        if not equals:
+            raise Unreadable(f"name=value; `{line}` has no `=`")
+        if name.strip() in found:
+            raise Unreadable(f"each name once; `{name.strip()}` is there twice")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _frameworks(raw: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in _lines(raw):
+        parts = _FRAMEWORK.fullmatch(line)
+        if not parts:
+            raise Unreadable(f"a name and a rule, such as `torch >=2.5,<3`; `{line}` is neither")
+        found[parts[1]] = parts[2]
+    return found
+
+
+def _pairs_shown(between: str, separator: str) -> Callable[[Any], str]:
+    return lambda value: separator.join(f"{name}{between}{item}".strip() for name, item in value.items())
+
+
+TEXT = Kind(str, str)
+NUMBER = Kind(_number, str)
+SECONDS = Kind(_seconds, _spoken_seconds)
+ARGV = Kind(_argv, shlex.join)
+ITEMS = Kind(_items, ", ".join)
+PAIRS = Kind(lambda raw: _pairs(_lines(raw)), _pairs_shown("=", "\n"))
+LABELS = Kind(lambda raw: _pairs(_items(raw)), _pairs_shown("=", ", "))
+FRAMEWORKS = Kind(_frameworks, _pairs_shown(" ", "\n"))

@@ -1,0 +1,23 @@
+"""Addresses of the job pages."""
+
+from django.urls import path
+from django.views.generic import RedirectView
+
+from scheduler.views import job, jobs, log, places, submit
+
+urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="jobs"), name="home"),
+    path("search", places.search, name="search"),
+    path("shortcuts", places.shortcuts, name="shortcuts"),
+    path("jobs", jobs.job_list, name="jobs"),
+    path("jobs/new", submit.submit, name="submit"),
+    path("jobs/new/check", submit.check, name="submit-check"),
+    path("jobs/<slug:job_id>", job.job, name="job"),
+    path("jobs/<slug:job_id>/live", job.live, name="job-live"),
+    path("jobs/<slug:job_id>/placement", job.placement, name="job-placement"),
+    path("jobs/<slug:job_id>/candidates", job.candidates, name="job-candidates"),
+    path("jobs/<slug:job_id>/spec", job.spec, name="job-spec"),
+    path("jobs/<slug:job_id>/cancel", job.cancel, name="job-cancel"),
+    path("jobs/<slug:job_id>/log", log.log, name="job-log"),
+    path("jobs/<slug:job_id>/log.txt", log.log_text, name="job-log-text"),
+]

@@ -1,0 +1,107 @@
+"""The pages of one job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from scheduler.forms import yaml_of
+from scheduler.services.jobs import cancel_job, may_cancel
+from scheduler.services.recorded import Recorded
+from scheduler.views.job_frame import Frame, frame_of, head_context, without_output
+from scheduler.views.placement import candidate_context, decision_asked_for, placement_context
+from workers.live import is_fragment, live_fragment, respond
+from workers.moments import now
+
+
+@require_GET
+@login_required
+def job(request: HttpRequest, job_id: str) -> HttpResponse:
+    """Placement: the answer, the funnel, and every candidate beside its reasons."""
+    frame = frame_of(job_id)
+    return _placement_page(request, frame, decision_asked_for(frame.job, frame.recorded, request.GET))
+
+
+@require_GET
+@login_required
+def live(request: HttpRequest, job_id: str) -> HttpResponse:
+    """The head and the answer, by themselves for htmx; `read` names the decision that the page below shows."""
+    frame = frame_of(job_id)
+    read = request.GET.get("read", "")
+    if not is_fragment(request):
+        return redirect("job", job_id)
+    context = head_context(frame, request.user, read=int(read) if read.isdigit() else None)
+    if request.GET.get("tab") == "log":
+        context = without_output(context)
+    return respond(request, page="scheduler/job.html", fragment="scheduler/_live.html", context=context)
+
+
+@require_GET
+@login_required
+def placement(request: HttpRequest, job_id: str) -> HttpResponse:
+    """The Placement tab by itself, for a page that was opened before there was a decision."""
+    frame = frame_of(job_id)
+    if not is_fragment(request):
+        return redirect("job", job_id)
+    if frame.recorded is None and not frame.job.is_over:
+        return HttpResponse(status=304)
+    return render(request, "scheduler/_placement.html", placement_context(request, frame.job, frame.recorded))
+
+
+@require_GET
+@login_required
+def candidates(request: HttpRequest, job_id: str) -> HttpResponse:
+    """The candidates of one decision, filtered; the whole page for anybody but htmx."""
+    frame = frame_of(job_id)
+    rec = decision_asked_for(frame.job, frame.recorded, request.GET)
+    if rec is None:
+        raise Http404("this job has no decision yet")
+    if not is_fragment(request):
+        return _placement_page(request, frame, rec)
+    return render(request, "scheduler/_candidate_rows.html", candidate_context(request, frame.job, rec))
+
+
+@require_GET
+@login_required
+def spec(request: HttpRequest, job_id: str) -> HttpResponse:
+    """The document as submitted, and what this run was given."""
+    frame = frame_of(job_id)
+    document = frame.job.spec
+    context = {"document": yaml_of(document), "argv": document.get("command", [])}
+    return _page(request, frame, "scheduler/job_spec.html", {"tab": "spec", **context})
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def cancel(request: HttpRequest, job_id: str) -> HttpResponse:
+    """Ask first, then cancel."""
+    frame = frame_of(job_id)
+    if not may_cancel(request.user, frame.job):
+        raise PermissionDenied("only its owner and operators may cancel a job")
+    if request.method == "POST":
+        after = cancel_job(job=frame.job, actor=f"user:{request.user.get_username()}", now=now())
+        messages.info(request, f"{after.job_id} is {after.get_state_display()}.")
+        return redirect("job", job_id)
+    template = "scheduler/_cancel.html" if is_fragment(request) else "scheduler/cancel.html"
+    return render(request, template, {"nav": "jobs", "job": frame.job, "task": frame.task})
+
+
+def _placement_page(request: HttpRequest, frame: Frame, rec: Recorded | None) -> HttpResponse:
+    context = {"tab": "placement", **placement_context(request, frame.job, rec)}
+    return _page(request, frame, "scheduler/job.html", context, read=rec)
+
+
+def _page(
+    request: HttpRequest, frame: Frame, template: str, context: dict[str, Any], *, read: Recorded | None = None
+) -> HttpResponse:
+    head = head_context(frame, request.user, read=read.row.pk if read else None)
+    head_html, _ = live_fragment(request, "scheduler/_live.html", head)
+    return render(request, template, {**head, **context, "live": head_html})
+
+

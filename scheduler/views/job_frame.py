@@ -1,0 +1,183 @@
+"""What every page about one job shows above its tabs: state, facts and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.shortcuts import get_object_or_404
+
+from scheduler.core import explain
+from scheduler.core.decision import TierStatus
+from scheduler.core.explain import Answer
+from scheduler.core.spec import FallbackWhen
+from scheduler.models import Job, JobState, SchedulingPass, Task
+from scheduler.services.jobs import may_cancel
+from scheduler.services.recorded import Recorded, recorded
+from scheduler.views.log_window import window
+from scheduler.views.pills import job_pill
+from workers.moments import clock, duration, now
+
+LAST_LINES = 8
+
+TONES = {
+    "ok": ("ok", "circle-check"),
+    "run": ("ok", "circle-check"),
+    "wait": ("wait", "clock"),
+    "stopping": ("wait", "player-stop"),
+    "never": ("never", "ban"),
+    "failed": ("never", "circle-x"),
+    "timed_out": ("never", "hourglass"),
+    "unknown": ("never", "help-circle"),
+    "stopped": ("none", "player-stop"),
+    "none": ("none", "clock"),
+}
+"""Pill kind -> tone and icon of the answer."""
+
+_TIERS = {
+    TierStatus.PLACED: ("ok", "used"),
+    TierStatus.WAITING: ("wait", "can run it, not now"),
+    TierStatus.NEVER: ("never", "no worker there can run it"),
+    TierStatus.CLOSED: ("none", "closed"),
+    TierStatus.NOT_NEEDED: ("none", "not needed"),
+}
+_FALLBACKS = {
+    FallbackWhen.UNAVAILABLE: "tried when no worker before it can take the job now",
+    FallbackWhen.INCOMPATIBLE: "tried only when no worker before it could ever run the job",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TierStep:
+    """One target of the job, in order."""
+
+    name: str
+    tone: str
+    text: str
+    on: bool
+    later: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A job with its latest task and decision."""
+
+    job: Job
+    task: Task | None
+    recorded: Recorded | None
+
+
+def frame_of(job_id: str) -> Frame:
+    """The job of that id; raises Http404."""
+    job = get_object_or_404(Job.objects.select_related("owner", "decision__pass_row"), job_id=job_id)
+    newest = Task.objects.filter(attempt__job=job).select_related("worker", "attempt")
+    return Frame(job, newest.order_by("-attempt__number", "rank").first(), recorded(job))
+
+
+def head_context(frame: Frame, user: AbstractBaseUser | AnonymousUser, *, read: int | None = None) -> dict[str, Any]:
+    """What `_live.html` shows; `read` is the decision that the page below it shows."""
+    job, rec = frame.job, frame.recorded
+    pill = job_pill(job)
+    shown = rec.row.pk if rec else None
+    return {
+        "nav": "jobs",
+        "job": job,
+        "task": frame.task,
+        "pill": pill_with_time(job, pill),
+        "tone": TONES[pill[0]],
+        "facts": list(_facts(frame)),
+        "answer": answer_of(frame),
+        "failure": _failure(frame),
+        "tiers": _tiers(rec) if rec else (),
+        "confirmed": _confirmed(frame),
+        "can_cancel": not job.is_over and job.state != JobState.CANCELLING and may_cancel(user, job),
+        "poll": "" if job.is_over else "1s",
+        "live_query": f"read={read or shown or ''}",
+        "newer": rec.row.pass_row.number if rec and read and read != shown and not job.is_over else None,
+        **_output(frame.task),
+    }
+
+
+def answer_of(frame: Frame) -> Answer:
+    """The one sentence, and what follows from it."""
+    job, rec = frame.job, frame.recorded
+    if rec is None:
+        return Answer(state=job.state, lead=_undecided(job), more=())
+    return explain.answer(rec.entry, rec.decision, state=job.state, exit_code=job.exit_code)
+
+
+def pill_with_time(job: Job, pill: tuple[str, str]) -> tuple[str, str]:
+    """A state that lasts says how long it has."""
+    if job.state in (JobState.RUNNING, JobState.QUEUED) and pill[0] != "never":
+        return pill[0], f"{pill[1]} {duration((now() - job.state_since).total_seconds(), coarse=True)}"
+    return pill
+
+
+def _undecided(job: Job) -> str:
+    return "Cancelled before it was decided" if job.is_over else "Not decided yet: the next pass looks at it in seconds"
+
+
+def _facts(frame: Frame) -> Iterable[tuple[str, str]]:
+    job, rec = frame.job, frame.recorded
+    yield "Owner", job.owner.get_username()
+    if rec:
+        spec = rec.entry.spec
+        yield "Asks for", explain.asks_for(spec)
+        yield "Policy", spec.policy
+        if spec.runtime.environment_stated:
+            yield "Environment", spec.runtime.environment
+        yield "If it never fits", spec.on_unschedulable
+    yield "Submitted", clock(job.submitted_at, now=now())
+    if job.started_at:
+        yield "Waited", duration((job.started_at - job.submitted_at).total_seconds())
+    if job.started_at and job.finished_at:
+        yield "Ran", duration((job.finished_at - job.started_at).total_seconds())
+    if job.exit_code is not None:
+        yield "Exit code", str(job.exit_code)
+    elif frame.task and frame.task.signal:
+        yield "Ended by signal", str(frame.task.signal)
+
+
+def _failure(frame: Frame) -> tuple[str, str] | None:
+    """What the agent said of it, in words, and its code."""
+    job = frame.job
+    return (job.failure_text or "It failed", job.failure_code) if job.failure_text or job.failure_code else None
+
+
+def _tiers(rec: Recorded) -> tuple[TierStep, ...]:
+    spec = rec.entry.spec
+    steps = []
+    for place, tier in enumerate(rec.decision.tiers):
+        tone, text = _TIERS[tier.status]
+        if place and tier.status in (TierStatus.CLOSED, TierStatus.NOT_NEEDED):
+            text = f"{text}: {_FALLBACKS[spec.fallback_when]}"
+        on = tier.status in (TierStatus.PLACED, TierStatus.WAITING, TierStatus.NEVER)
+        steps.append(TierStep(tier.name, tone, text, on, later=place > 0))
+    return tuple(steps)
+
+
+def _confirmed(frame: Frame) -> str:
+    if frame.recorded is None:
+        return ""
+    row = frame.recorded.row
+    text = f"Decided at {clock(row.made_at, now=now())} by pass {row.pass_row.number:,}"
+    if frame.job.state != JobState.QUEUED:
+        return f"{text}."
+    latest = SchedulingPass.objects.filter(state="complete").order_by("-number").first()
+    return f"{text}; still so at {latest.confirmed_at:%H:%M}." if latest else f"{text}."
+
+
+def _output(task: Task | None) -> dict[str, Any]:
+    if task is None or not task.log_size:
+        return {"output": ()}
+    lines = window(task).lines
+    return {"output": lines[-LAST_LINES:], "output_words": f"of {lines[-1].number:,} lines" if lines else ""}
+
+
+def without_output(context: dict[str, Any]) -> dict[str, Any]:
+    """The frame for the log's own page, which shows the output itself."""
+    return {**context, "output": (), "live_query": context["live_query"] + "&tab=log"}
+
+

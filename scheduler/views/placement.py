@@ -1,0 +1,174 @@
+"""The Placement tab: the funnel, the groups, every candidate, and how the decision changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from scheduler.core import explain
+from scheduler.core.decision import CandidateGroup
+from scheduler.core.reasons import Code
+from scheduler.models import Decision, Job
+from scheduler.models.decisions import Outcome
+from scheduler.services.recorded import Recorded, recorded_at
+from scheduler.views.candidate_rows import FEW, PILLS, Candidates, Query, segment_of
+
+MOST_GROUPS = 12
+MOST_HISTORY = 50
+NAMES = 3
+
+_LOSS_ICONS = {"never": "ban", "wait": "clock", "rsv": "bookmark", "none": "minus"}
+_OUTCOMES = {
+    Outcome.PLACED: ("ok", "circle-check"),
+    Outcome.WAITING: ("wait", "clock"),
+    Outcome.UNSCHEDULABLE: ("never", "ban"),
+}
+_STAGE_SEGMENTS = {"workers": "all", "available": "free", "selected": "selected"}
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Workers that a stage lost, and the link to them."""
+
+    label: str
+    count: int
+    tone: str
+    icon: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One stage of the funnel."""
+
+    label: str
+    count: int
+    tone: str
+    segment: str
+    losses: tuple[Loss, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    """Workers with the same set of reasons."""
+
+    count: int
+    tone: str
+    pill: tuple[str, str]
+    reasons: tuple[tuple[str, str], ...]
+    names: str
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One kept decision of the past."""
+
+    at: datetime
+    number: int
+    text: str
+    tone: str
+    icon: str
+
+
+def decision_asked_for(job: Job, latest: Recorded | None, data: Mapping[str, str]) -> Recorded | None:
+    """The decision that the address names with `d`, else the latest; raises Http404 for one that isn't the job's."""
+    wanted = data.get("d", "")
+    if not wanted or (latest and wanted == str(latest.row.pk)):
+        return latest
+    row = Decision.objects.select_related("pass_row", "job").filter(job=job, pk=wanted).first() if _is_key(wanted) else None
+    if row is None:
+        raise Http404("no such decision of this job; it may have been dropped for newer ones")
+    return recorded_at(row)
+
+
+def candidate_context(request: HttpRequest, job: Job, rec: Recorded) -> dict[str, Any]:
+    """What `_candidate_rows.html` shows."""
+    return {
+        "job": job,
+        "recorded": rec,
+        "candidates": Candidates(rec, Query.of(request.GET)),
+        "here": reverse("job-candidates", args=[job.job_id]),
+        "pinned": f"d={rec.row.pk}&",
+    }
+
+
+def placement_context(request: HttpRequest, job: Job, rec: Recorded | None) -> dict[str, Any]:
+    """What `_placement.html` shows."""
+    if rec is None:
+        return {"job": job, "recorded": None}
+    context = candidate_context(request, job, rec)
+    groups = rec.decision.groups()
+    known = sum(len(group.workers) for group in groups)
+    stages = _funnel(rec)
+    return {
+        **context,
+        "rows": render_to_string("scheduler/_candidate_rows.html", context, request),
+        "funnel": stages if known > FEW else (),
+        "funnel_title": f"How {known:,} workers became {stages[-1].count:,}" if stages else "",
+        "groups": [_group_row(rec, group) for group in groups[:MOST_GROUPS]] if known > FEW else (),
+        "more_groups": max(0, len(groups) - MOST_GROUPS),
+        "notes": [explain.note_sentence(note) for note in rec.decision.notes],
+        "history": _history(job),
+    }
+
+
+def _funnel(rec: Recorded) -> tuple[Stage, ...]:
+    stages = explain.funnel(rec.entry, rec.decision)
+    return tuple(
+        Stage(
+            label=stage.label,
+            count=stage.count,
+            tone="ok" if stage.key == "selected" else "run",
+            segment=_STAGE_SEGMENTS.get(stage.key, "in"),
+            losses=tuple(_loss(loss) for loss in stage.losses),
+        )
+        for stage in stages
+    )
+
+
+def _loss(loss: explain.Loss) -> Loss:
+    return Loss(loss.label, loss.count, loss.tone, _LOSS_ICONS.get(loss.tone, "minus"), _loss_link(loss))
+
+
+def _loss_link(loss: explain.Loss) -> str:
+    if loss.key == "eligible":
+        return urlencode({"v": "free"})
+    return urlencode({"v": "outside"} if loss.key == Code.TARGET.text else {"v": "in", "reason": loss.key})
+
+
+def _group_row(rec: Recorded, group: CandidateGroup) -> GroupRow:
+    key = segment_of(group.verdict, group.codes)
+    first = rec.decision.candidate(group.workers[0])
+    rest = len(group.workers) - NAMES
+    names = ", ".join(group.workers[:NAMES]) + (f" and {rest:,} more" if rest > 0 else "")
+    sentences = [explain.sentence(reason) for reason in first.reasons]
+    return GroupRow(
+        count=len(group.workers),
+        tone={"selected": "ok", "free": "ok", "busy": "wait", "outside": "none"}.get(key, "never"),
+        pill=PILLS[key],
+        reasons=tuple((explain.code_tone(code), explain.code_label(code)) for code in group.codes),
+        names=names,
+        example="; ".join(sentences),
+    )
+
+
+def _history(job: Job) -> list[Change]:
+    rows = Decision.objects.filter(job=job).select_related("pass_row").only(
+        "made_at", "outcome", "summary", "pass_row__number"
+    )[:MOST_HISTORY]  # fmt: skip
+    return [
+        Change(row.made_at, row.pass_row.number, str(row.summary["answer"]["lead"]), *_OUTCOMES[Outcome(row.outcome)])
+        for row in rows
+    ]
+
+
+def _is_key(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 19

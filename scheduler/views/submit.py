@@ -1,0 +1,164 @@
+"""Submitting a job: one document, as a form or as YAML, with every error beside what it is about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from scheduler.core.errors import DocumentError, Problem
+from scheduler.core.parsing import parse_job
+from scheduler.documents import read_text
+from scheduler.forms import SubmitForm, yaml_of
+from scheduler.forms.lines import line_of
+from scheduler.forms.shell import Shell, shell_of, wrapped
+from scheduler.models import Job
+from scheduler.services.jobs import submit_job
+from workers.moments import now
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a person has so far: the document where there is one, its text, and everything wrong with it."""
+
+    form: SubmitForm
+    text: str
+    document: object
+    problems: tuple[Problem, ...]
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def submit(request: HttpRequest) -> HttpResponse:
+    """The form; a POST submits it, or only changes over to the other view of the same document."""
+    if request.method == "GET":
+        return _page(request, _blank(request), yaml=request.GET.get("as") == "yaml")
+    draft = _draft(request)
+    act = request.POST.get("act", "submit")
+    if act in ("yaml", "form"):
+        return _changed_over(request, draft, to_yaml=act == "yaml")
+    if act == "shell":
+        command = draft.form.fields["command"]
+        command.text = wrapped(command.text)
+        return _page(request, draft, yaml=False)
+    return _submitted(request, draft)
+
+
+@require_POST
+@login_required
+def check(request: HttpRequest) -> HttpResponse:
+    """What the document says so far and what is wrong with it, for the panel beside the form."""
+    yaml = _is_yaml(request)
+    context = _context(_checked(_draft(request)), yaml=yaml)
+    return render(request, "scheduler/_check.html", {**context, "oob": not yaml})
+
+
+def _submitted(request: HttpRequest, draft: Draft) -> HttpResponse:
+    draft = _checked(draft)
+    if not draft.problems:
+        try:
+            job = submit_job(document=draft.document, owner=request.user, now=now())
+        except DocumentError as error:
+            draft = Draft(draft.form, draft.text, draft.document, error.problems)
+        else:
+            return redirect("job", job.job_id)
+    return _page(request, draft, yaml=_is_yaml(request), status=422)
+
+
+def _changed_over(request: HttpRequest, draft: Draft, *, to_yaml: bool) -> HttpResponse:
+    """The other view of the same document; a text that is no document can only stay text."""
+    if to_yaml and draft.problems:
+        return _page(request, draft, yaml=False, status=422)
+    if not to_yaml and not isinstance(draft.document, dict):
+        return _page(request, _checked(draft), yaml=True, status=422)
+    return _page(request, draft, yaml=to_yaml)
+
+
+def _draft(request: HttpRequest) -> Draft:
+    """What was sent, as document and text alike."""
+    if _is_yaml(request):
+        text = request.POST["yaml"]
+        try:
+            document = read_text(text, format="auto")
+        except DocumentError as error:
+            return Draft(SubmitForm.empty(), text, None, error.problems)
+        known = document if isinstance(document, dict) else {}
+        return Draft(SubmitForm.from_document(known), text, document, ())
+    form = SubmitForm.from_post(request.POST)
+    made, problems = form.document()
+    return Draft(form, yaml_of(made), made, problems)
+
+
+def _blank(request: HttpRequest) -> Draft:
+    """A new document, or that of an earlier job to begin from."""
+    document: Document = {"target": "local"}
+    if earlier := request.GET.get("like"):
+        document = dict(get_object_or_404(Job, job_id=earlier).spec)
+        document.pop("version", None)
+    form = SubmitForm.from_document(document)
+    return Draft(form, yaml_of(document) if request.GET.get("like") else EXAMPLE, document, ())
+
+
+def _checked(draft: Draft) -> Draft:
+    """The same with everything that the parser finds, beside what could not be read at all."""
+    if draft.document is None:
+        return draft
+    try:
+        parse_job(draft.document)
+    except DocumentError as error:
+        unread = {problem.path for problem in draft.problems}
+        found = tuple(problem for problem in error.problems if problem.path not in unread)
+        return Draft(draft.form, draft.text, draft.document, (*draft.problems, *found))
+    return draft
+
+
+def _page(request: HttpRequest, draft: Draft, *, yaml: bool, status: int = 200) -> HttpResponse:
+    draft.form.place(draft.problems)
+    return render(request, "scheduler/submit.html", {"nav": "jobs", **_context(draft, yaml=yaml)}, status=status)
+
+
+def _context(draft: Draft, *, yaml: bool) -> dict[str, Any]:
+    command = draft.form.fields["command"].text
+    shell: Shell = shell_of(command)
+    return {
+        "form": draft.form,
+        "text": draft.text,
+        "yaml": yaml,
+        "problems": list(_with_lines(draft)) if yaml else draft.problems,
+        "shell": shell,
+        "started": bool(command) or yaml,
+    }
+
+
+def _with_lines(draft: Draft) -> Iterable[dict[str, Any]]:
+    for problem in draft.problems:
+        yield {"line": line_of(draft.text, problem.path), "path": problem.path, "found": problem.found,
+               "expected": problem.expected}  # fmt: skip
+
+
+def _is_yaml(request: HttpRequest) -> bool:
+    return "yaml" in request.POST
+
+
+EXAMPLE = """\
+name: finetune-7b
+command: ["python", "train.py"]        # a list of arguments, not a shell line
+# workdir: /data/mira/finetune         # absolute, on the worker; left out: a fresh private directory
+# env: {EPOCHS: "3"}
+target: local                          # local | remote | cloud
+# fallback_targets: [remote]           # tried in this order
+resources:
+  gpus: 1
+  gpu_memory_gb: 24                    # each device; 1 GB is 10^9 bytes
+# runtime:
+#   environment: default
+#   frameworks: {torch: ">=2.5,<3"}    # versions are text: quote them
+# timeout_s: 86400
+"""

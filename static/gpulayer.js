@@ -1,0 +1,64 @@
+/* gpulayer.js – the only script of ours. Everything works without it, except shortcuts and copying. */
+(() => {
+  const d = document, $ = (s, e = d) => e.querySelector(s), $$ = (s, e = d) => [...e.querySelectorAll(s)];
+  const typing = t => t.closest('input,textarea,select,[contenteditable]');
+  const GO = { j: 'jobs', w: 'workers' };
+  const url = n => ($(`.bar-top nav a[href$="/${n}"]`) || {}).href;
+  const single = d.documentElement.dataset.keys !== 'off';   // profile switch, WCAG 2.1.4
+  const said = {};
+  const say = t => { const a = $('#announce'); a.textContent = ''; setTimeout(() => a.textContent = t, 50); };
+  // a fragment's status line (data-say) is announced when it changes, not at every look
+  const tell = t => { const s = t?.dataset?.say; if (s && s !== said[t.id]) { said[t.id] = s; say(s); } };
+  let g = 0;
+  const step = n => {                       // j / k: to the next row's first link
+    const rows = $$('table.stack > tbody > tr').map(r => $('th a, th input', r)).filter(Boolean);
+    const at = rows.findIndex(a => a.closest('tr').contains(d.activeElement));
+    const to = rows[Math.max(0, Math.min(rows.length - 1, at + n))];
+    if (to) to.focus();
+  };
+  const keys = () => { const k = $('#keys'); if (k) k.showModal(); else location.href = $('[data-keys]').href; };
+  d.addEventListener('keydown', e => {
+    if (e.ctrlKey && e.key === 'Enter') { const f = e.target.closest('form'); if (f) f.requestSubmit(); return; }
+    if (!single || e.ctrlKey || e.metaKey || e.altKey || typing(e.target)) return;
+    if (g && GO[e.key]) { g = 0; const u = url(GO[e.key]); if (u) location.href = u; return; }
+    g = 0;
+    const act = { '/': () => $('#q').focus(), f: () => ($('.filterbar input[type=search]') || {}).focus?.(), c: () => $('.bar-top .btn-primary').click(), '?': keys,
+      j: () => step(1), k: () => step(-1), o: () => { const r = d.activeElement.closest('tr'); if (r) $('summary', r)?.click(); }, g: () => { g = 1; setTimeout(() => g = 0, 1200); } }[e.key];
+    if (act) { e.preventDefault(); act(); }
+  });
+  d.addEventListener('click', e => {
+    const c = e.target.closest('[data-copy]'), k = e.target.closest('[data-keys]'), x = e.target.closest('dialog [data-close]');
+    if (c) { navigator.clipboard?.writeText($('code', c.parentElement).textContent.trim()); say('Copied'); }
+    if (k && $('#keys')) { e.preventDefault(); keys(); }
+    if (x) { e.preventDefault(); x.closest('dialog').close(); }
+  });
+  // facets: open on wide screens where ::details-content is not there to do it in CSS
+  const facets = () => { if (!CSS.supports('selector(::details-content)') && matchMedia('(min-width:68rem)').matches) $$('.facets').forEach(x => x.open = true); };
+  // the log stays at its end while Follow is on
+  const follow = () => { const l = $('#log'); if (l && $('#fo')?.checked) l.scrollTop = l.scrollHeight; };
+  d.addEventListener('change', e => { if (e.target.id === 'fo') follow(); });
+  facets(); follow(); $$('[data-say]').forEach(t => said[t.id] = t.dataset.say);
+
+  const polls = x => x.sourceElement?.hasAttribute?.('hx-ptag');
+  const stale = text => { const b = $('#stale'); b.hidden = !text; if (text) $('span', b).textContent = text; };
+  let since = '';
+  const lost = () => { since = since || new Date().toLocaleTimeString(); stale(`No answer from the server since ${since}. This page shows the state of then.`); $('#main').classList.add('stale'); };
+  const found = () => { if (since) { since = ''; stale(''); $('#main').classList.remove('stale'); } };
+  d.addEventListener('htmx:before:request', e => {
+    const x = e.detail.ctx;
+    if (d.hidden && polls(x)) { e.preventDefault(); return; }   // hidden tabs don't poll (trigger filters would need unsafe-eval)
+    if (!polls(x)) x.target?.setAttribute?.('aria-busy', 'true');
+  });
+  d.addEventListener('htmx:before:response', e => {             // the session ended: the whole page has to say so
+    const r = e.detail.ctx.response.raw;
+    if (r.redirected && new URL(r.url).pathname === '/signin') { e.preventDefault(); location.reload(); return; }
+    if (r.status >= 500) lost(); else found();
+    if (r.status === 404 && polls(e.detail.ctx)) location.reload();
+  });
+  d.addEventListener('htmx:error', e => { if (e.detail.ctx?.request) lost(); });
+  d.addEventListener('htmx:finally:request', e => e.detail.ctx.target?.removeAttribute?.('aria-busy'));
+  d.addEventListener('htmx:after:swap', e => {
+    tell(e.detail.ctx?.target || e.target); facets(); follow();
+    $$('#dialogs dialog:not([open])').forEach(m => m.showModal());
+  });
+})();

@@ -1,0 +1,76 @@
+"""Pages of a list by key: they stay right while rows come and go, and the last is as cheap as the first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+from urllib.parse import urlencode
+
+from django.db.models import Model, Q, QuerySet
+
+R = TypeVar("R")
+S = TypeVar("S")
+M = TypeVar("M", bound=Model)
+
+ROWS = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[R]):
+    """Some rows, where they stand in all that match, and the query strings of the neighbours (empty: none)."""
+
+    rows: tuple[R, ...]
+    first: int
+    total: int | None
+    previous: str
+    next: str
+
+    @property
+    def last(self) -> int:
+        """The place of the last row."""
+        return self.first + len(self.rows) - 1
+
+    def map(self, change: Callable[[R], S]) -> Page[S]:
+        """The same page with other rows."""
+        return replace(self, rows=tuple(change(row) for row in self.rows))  # type: ignore[arg-type, return-value]
+
+
+def by_key(queryset: QuerySet[M], field: str, asked: Mapping[str, str], *, descending: bool = False) -> Page[M]:
+    """One page of rows ordered by a unique field, after or before the key that is asked for. Three queries.
+
+    `asked` is the whole query string, whose `after` and `before` count here and whose other parts go on in the links.
+    """
+    after, before = asked.get("after", ""), asked.get("before", "")
+    kept = {name: value for name, value in asked.items() if name not in ("after", "before")}
+    forward, back = ("-", "") if descending else ("", "-")
+    if before:
+        rows = list(_beyond(queryset, field, before, less=not descending).order_by(back + field)[:ROWS])[::-1]
+    else:
+        start = _beyond(queryset, field, after, less=descending) if after else queryset
+        rows = list(start.order_by(forward + field)[:ROWS])
+    return _page(queryset, field, rows, kept, descending=descending)
+
+
+def _page(queryset: QuerySet[M], field: str, rows: list[M], kept: dict[str, str], *, descending: bool) -> Page[M]:
+    total = queryset.count()
+    if not rows:
+        return Page((), 0, total, "", "")
+    start, end = str(getattr(rows[0], field)), str(getattr(rows[-1], field))
+    earlier = _beyond(queryset, field, start, less=not descending).count()
+    return Page(
+        rows=tuple(rows),
+        first=earlier + 1,
+        total=total,
+        previous=link(kept, before=start) if earlier else "",
+        next=link(kept, after=end) if earlier + len(rows) < total else "",
+    )
+
+
+def _beyond(queryset: QuerySet[M], field: str, key: Any, *, less: bool) -> QuerySet[M]:
+    return queryset.filter(Q(**{f"{field}__{'lt' if less else 'gt'}": key}))
+
+
+def link(kept: Mapping[str, str], **changes: str) -> str:
+    """A query string of what is kept and what changes; what is empty is left out."""
+    return urlencode({name: value for name, value in {**kept, **changes}.items() if value})

@@ -1,0 +1,181 @@
+"""A worker as the pages show it: words for its state, its devices as boxes, and what nobody knows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from django.utils import timezone
+
+from scheduler.core.explain import size
+from scheduler.core.fleet import EnvironmentView, WorkerView
+from workers.devices import DeviceBox, device_boxes, free_count, summary
+from workers.models import Device, Liveness, Worker
+from workers.moments import duration
+
+FRESH_SECONDS = 20
+LABELS_IN_A_ROW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """One environment as a row of a table; None is unknown."""
+
+    name: str
+    python: str | None
+    frameworks: tuple[str, ...] | None
+    extras: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One capability: what it is called and how much; None is unknown."""
+
+    name: str
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRow:
+    """One device with who holds it and how it does."""
+
+    box: DeviceBox
+    row: Device | None
+    task: Any | None
+
+    @property
+    def memory(self) -> str | None:
+        """Its size, and how much of it is used where that is known."""
+        size_bytes = self.box.view.memory_bytes if self.box.view else None
+        if size_bytes is None:
+            return None
+        used = self.row.memory_used if self.row else None
+        return size(size_bytes) if used is None else f"{size(used)} of {size(size_bytes)}"
+
+
+class WorkerRow:
+    """A worker's row beside what a pass would see of it (None: a pass would not see it)."""
+
+    def __init__(self, worker: Worker, view: WorkerView | None) -> None:
+        self.worker = worker
+        self.view = view
+
+    @cached_property
+    def pill(self) -> tuple[str, str]:
+        """Kind and text of its state: the worst thing first."""
+        if self.worker.liveness == Liveness.ENROLLED or self.worker.last_seen_at is None:
+            return "none", "Never seen"
+        view = self.view
+        if view is None or not view.online:
+            return "offline", "Offline"
+        if view.unhealthy:
+            return "unhealthy", "Unhealthy"
+        if view.draining:
+            return "draining", "Draining"
+        if view.facts.reserved_for:
+            until = view.facts.reserved_until
+            return "rsv", f"Reserved until {until:%H:%M} UTC" if until else "Reserved"
+        return "ok", "Online"
+
+    @property
+    def note(self) -> str:
+        """Why it is draining or unhealthy, and for whom it is reserved."""
+        if self.view is None:
+            return ""
+        reserved = f"reserved for {self.view.facts.reserved_for}" if self.view.facts.reserved_for else ""
+        return "; ".join(filter(None, (self.view.state_note, reserved)))
+
+    @cached_property
+    def boxes(self) -> tuple[DeviceBox, ...]:
+        """Its devices as drawn."""
+        return device_boxes(self.view) if self.view else ()
+
+    @property
+    def free(self) -> int:
+        """How many devices could be given out now."""
+        return free_count(self.boxes)
+
+    @property
+    def gpus(self) -> str:
+        """Its GPUs in words."""
+        return summary(self.view) if self.view else "not reported yet"
+
+    @property
+    def labels(self) -> list[str]:
+        """`key=value` of every label."""
+        return [f"{key}={value}" for key, value in self.view.facts.labels] if self.view else []
+
+    @property
+    def first_labels(self) -> list[str]:
+        """Those that fit into a list."""
+        return self.labels[:LABELS_IN_A_ROW]
+
+    @property
+    def more_labels(self) -> int:
+        """How many labels the list leaves out."""
+        return max(0, len(self.labels) - LABELS_IN_A_ROW)
+
+    @property
+    def heartbeat(self) -> str:
+        """When it was last heard of; a steady worker reads the same at every look."""
+        seen: datetime | None = self.worker.last_seen_at
+        if seen is None:
+            return "never"
+        age = (timezone.now() - seen).total_seconds()
+        return "just now" if age < FRESH_SECONDS else f"{duration(age)} ago"
+
+    @property
+    def environments(self) -> list[Environment]:
+        """Its environments, `default` first."""
+        return [_environment(name, env) for name, env in self.view.facts.environments] if self.view else []
+
+    @property
+    def environment_words(self) -> str:
+        """The environments in a few words, each with its torch."""
+        words = []
+        for environment in self.environments:
+            torch = [text for text in environment.frameworks or () if text.startswith("torch ")]
+            words.append(" ".join([environment.name, *torch]))
+        return ", ".join(words)
+
+    @property
+    def facts(self) -> list[Fact]:
+        """What it has, including what is unknown."""
+        return _facts(self.view) if self.view else []
+
+
+def device_rows(row: WorkerRow, devices: Iterable[Device], tasks: Sequence[Any]) -> list[DeviceRow]:
+    """Each device of a worker with its readings and the task that holds it."""
+    readings = {device.index: device for device in devices}
+    held = {index: task for task in tasks for index in task.devices}
+    return [DeviceRow(box, readings.get(box.index), held.get(box.index)) for box in row.boxes]
+
+
+def _environment(name: str, env: EnvironmentView) -> Environment:
+    listed = None if env.frameworks is None else tuple(f"{key} {version or '?'}" for key, version in env.frameworks)
+    parts = ((env.launchers or ()), (env.comm_backends or ()))
+    return Environment(name, env.python, listed, "; ".join(", ".join(part) for part in parts if part))
+
+
+def _facts(view: WorkerView) -> list[Fact]:
+    facts = view.facts
+    devices = facts.devices
+    capabilities = sorted({device.compute_capability for device in devices or () if device.compute_capability})
+    drivers = [Fact("Driver", facts.driver), Fact("Compute capability", ", ".join(capabilities) or None)]
+    place = [Fact(name, value) for name, value in (("Provider", facts.provider), ("Region", facts.region)) if value]
+    slots = facts.max_concurrent_tasks
+    return [
+        Fact("GPUs", None if devices is None else summary(view)),
+        *(drivers if devices or devices is None else ()),
+        Fact("CPU cores", None if facts.cpu_millicores is None else f"{facts.cpu_millicores / 1000:g}"),
+        Fact("RAM", None if facts.memory_bytes is None else size(facts.memory_bytes)),
+        Fact("Disk for jobs", None if facts.disk_bytes is None else size(facts.disk_bytes)),
+        Fact("System", " ".join(filter(None, (facts.os, facts.os_version))) or None),
+        Fact("Architecture", facts.arch),
+        *place,
+        Fact("Tasks at once", "one per usable GPU, at least 1" if slots is None else str(slots)),
+        Fact("Address for gangs", facts.advertise_address),
+    ]

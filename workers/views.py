@@ -1,0 +1,62 @@
+"""Pages about machines. What runs on them is known elsewhere and comes in as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_GET
+
+from scheduler.core.fleet import WorkerView
+from scheduler.core.spec import Origin
+from workers.live import respond
+from workers.paging import by_key
+from workers.queries import found_workers, live_workers, state_tabs
+from workers.rows import WorkerRow, device_rows
+
+ViewsOf = Callable[[Sequence[str]], Mapping[str, WorkerView]]
+"""Workers by name as a pass would see them now; those it would not see are left out."""
+TasksOn = Callable[[int], Sequence[Any]]
+"""The tasks on a worker, by its key: each with `job_id`, `name`, `owner`, `devices`, `since`, `state`."""
+
+FILTERS = ("state", "q", "tier")
+
+
+@require_GET
+@login_required
+def worker_list(request: HttpRequest, views_of: ViewsOf, tasks_on: TasksOn) -> HttpResponse:
+    """Every worker with its devices, a page at a time."""
+    asked = {name: request.GET[name].strip()[:200] for name in (*FILTERS, "after", "before") if request.GET.get(name)}
+    filters = {name: asked.get(name, "") for name in FILTERS}
+    page = by_key(found_workers(**filters), "name", asked)
+    views = views_of([worker.name for worker in page.rows])
+    context = {
+        "nav": "workers",
+        "page": page.map(lambda worker: WorkerRow(worker, views.get(worker.name))),
+        "tabs": state_tabs(),
+        "state": filters["state"] or "all",
+        "filters": filters,
+        "filtered": any(filters.values()),
+        "tiers": list(Origin),
+        "query": request.GET.urlencode(),
+    }
+    return respond(request, page="workers/workers.html", fragment="workers/_rows.html", context=context)
+
+
+@require_GET
+@login_required
+def worker(request: HttpRequest, name: str, views_of: ViewsOf, tasks_on: TasksOn) -> HttpResponse:
+    """One worker: its devices and who holds them, what it has, and what nobody knows of it."""
+    found = get_object_or_404(live_workers().select_related("facts"), name=name)
+    row = WorkerRow(found, views_of([name]).get(name))
+    tasks = tasks_on(found.pk)
+    context = {
+        "nav": "workers",
+        "row": row,
+        "tasks": tasks,
+        "devices": device_rows(row, found.devices.order_by("index"), tasks),
+    }
+    return respond(request, page="workers/worker.html", fragment="workers/_worker.html", context=context)
