@@ -15,6 +15,7 @@ from workers.agent.transport import ONCE, AddressError, RefusedError, Retry, Tra
 
 ROOT = "/api/v1/"
 CONFIG = "cli.json"
+PAGE = 100
 FAILED, WRONG_DOCUMENT, NO_ACCESS = 1, 2, 3
 """Exit codes: the answer is no; document or usage are wrong; the server cannot be reached or does not allow it."""
 
@@ -22,9 +23,11 @@ FAILED, WRONG_DOCUMENT, NO_ACCESS = 1, 2, 3
 class Failure(click.ClickException):
     """Ends a command with one readable message and an exit code of its own."""
 
-    def __init__(self, message: str, exit_code: int = FAILED) -> None:
+    def __init__(self, message: str, exit_code: int = FAILED, *, code: str = "") -> None:
         super().__init__(message)
-        self.exit_code = exit_code
+        self.exit_code = exit_code  # type: ignore[misc]
+        self.code = code
+        """The server's stable word for it, where the server said it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,18 @@ class People:
         given = {key: value for key, value in params.items() if value is not None}
         # Reading again is harmless: ride out a restart of the server.
         return self._call("GET", path, params=given, retry=Retry(_wait, tries=4))
+
+    def pages(self, path: str, *, limit: int, **params: str | None) -> list[dict[str, Any]]:
+        """Up to `limit` items of a list, over as many of its pages as that takes."""
+        items: list[dict[str, Any]] = []
+        after: str | None = None
+        while len(items) < limit:
+            page = self.get(path, limit=min(PAGE, limit - len(items)), after=after, **params)
+            items += page["items"]
+            after = page.get("next")
+            if not after:
+                break
+        return items
 
     def post(self, path: str, document: object = None, headers: Mapping[str, str] | None = None) -> Any:
         """The answer to a document."""
@@ -129,14 +144,19 @@ def _read(path: Path) -> Config:
         raise Failure(f"{path} is damaged: start `gpulayer up` once more, which writes it anew", NO_ACCESS) from error
 
 
+def refusal_text(error: RefusedError) -> str:
+    """What the server refuses, with every problem that it names."""
+    problems = [_problem(each) for each in error.body.get("problems") or () if isinstance(each, dict)]
+    return "\n".join((error.detail, *problems))
+
+
 def _fail(error: RefusedError, source: str) -> NoReturn:
     if error.status == 401:
         raise Failure(f"the server does not accept the token from {source}: {error.detail}", NO_ACCESS) from error
     if error.status == 403:
         raise Failure(f"not allowed: {error.detail}", NO_ACCESS) from error
-    problems = [_problem(each) for each in error.body.get("problems") or () if isinstance(each, dict)]
-    code = WRONG_DOCUMENT if error.status in (400, 413, 415, 422) else FAILED
-    raise Failure("\n".join((error.detail, *problems)), code) from error
+    exit_code = WRONG_DOCUMENT if error.status in (400, 413, 415, 422) else FAILED
+    raise Failure(refusal_text(error), exit_code, code=error.code) from error
 
 
 def _problem(each: Mapping[str, Any]) -> str:

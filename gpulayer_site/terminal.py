@@ -35,9 +35,9 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         click.echo(line if columns is None or len(line) <= columns else line[: columns - 1] + "…")
 
 
-def write_json(document: object) -> None:
-    """For programs."""
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+def write_json(document: object, *, lines: bool = False) -> None:
+    """For programs; `lines`: one document a line."""
+    click.echo(json.dumps(document, indent=None if lines else 2, ensure_ascii=False))
 
 
 def clip_list(names: Sequence[str], most: int = 8) -> str:

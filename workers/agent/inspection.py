@@ -23,7 +23,7 @@ def distributions() -> dict[str, str | None]:
         name = each.metadata["Name"] if each.metadata is not None else None
         if name:
             found.setdefault(str(name), str(each.version) if each.version else None)
-    return found
+    return dict(sorted(found.items()))
 
 
 def torch_facts() -> dict[str, Any]:

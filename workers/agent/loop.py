@@ -27,8 +27,8 @@ SLOWEST_SECONDS = 15.0
 CONFLICT_SECONDS = 120.0
 """How long a second machine of the same name may be a memory of the server's only."""
 JITTER = 0.2
-END_GRACE_SECONDS = 3.0
-END_REPORT_SECONDS = 3.0
+END_GRACE_SECONDS = 2.0
+END_REPORT_SECONDS = 1.5
 PRUNE_SECONDS = 3600.0
 Key = tuple[int, int]
 

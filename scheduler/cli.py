@@ -1,0 +1,234 @@
+"""`gpulayer job …`: submit, look, follow, cancel, wait. Over HTTP; no Django here."""
+
+import sys
+import uuid
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import click
+
+from gpulayer_site.client import Failure, People, connect
+from gpulayer_site.terminal import say, table, write_json
+from scheduler.cli_status import print_status
+
+ENDED = frozenset({"succeeded", "failed", "cancelled", "timed_out"})
+POLL_SECONDS = 0.7
+TIMED_OUT, NEVER_RAN, CANCELLED, LEFT = 124, 125, 130, 130
+
+
+@click.group()
+def job() -> None:
+    """Submit jobs, see where they run or why they wait, read their logs.
+
+    \b
+    Exit codes: 0 done, 1 the answer is no, 2 wrong usage or document,
+    3 the server cannot be reached or does not allow it.
+    """
+
+
+@job.command()
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.option("--watch", is_flag=True, help="Follow the job and its log; exit as `job wait` does.")
+@click.option("--json", "as_json", is_flag=True, help="Print the job as JSON.")
+def submit(file: Path, watch: bool, as_json: bool) -> None:
+    """Submit the job that FILE describes, in YAML or JSON (- reads standard input).
+
+    \b
+    Examples:
+      gpulayer job submit train.yaml
+      gpulayer job submit train.yaml --watch
+      echo '{name: hello, command: [echo, hi], target: local}' | gpulayer job submit -
+    """
+    text = _read(file)
+    kind = "application/json" if file.suffix == ".json" else "application/yaml"
+    people = connect()
+    made = people.post_text("jobs", text, kind, {"Idempotency-Key": str(uuid.uuid4())})
+    if as_json:
+        write_json(made)
+    elif watch:
+        click.echo(f"{made['job_id']} submitted: {_page(people, made)}", err=True)
+    else:
+        click.echo(f"{made['job_id']} submitted")
+        say(f"{_page(people, made)}")
+    if watch:
+        _exit_as(_follow(people, made["job_id"], with_log=True))
+
+
+@job.command("list")
+@click.option("--state", help="Only jobs in this state: queued, running, succeeded, failed …")
+@click.option("--search", "-q", "query", help="Only jobs whose id, name or owner has this text.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=30, show_default=True, help="How many, newest first.")
+@click.option("--json", "as_json", is_flag=True, help="Print the jobs as JSON.")
+def list_jobs(state: str | None, query: str | None, limit: int, as_json: bool) -> None:
+    """List jobs, newest first, each with its short answer.
+
+    \b
+    Examples:
+      gpulayer job list
+      gpulayer job list --state queued
+    """
+    jobs = connect().pages("jobs", limit=limit, state=state, q=query)
+    if as_json:
+        write_json(jobs)
+    elif not jobs:
+        click.echo("no jobs" if not (state or query) else "no such jobs")
+    else:
+        rows = [(each["job_id"], each["state"], each["name"], each["owner"], each["short_answer"]) for each in jobs]
+        table(("JOB", "STATE", "NAME", "OWNER", "ANSWER"), rows)
+
+
+@job.command()
+@click.argument("job_id")
+@click.option("--all", "every", is_flag=True, help="Each candidate worker by itself, with all its reasons.")
+@click.option("--json", "as_json", is_flag=True, help="Print the job and its decision as JSON.")
+def status(job_id: str, every: bool, as_json: bool) -> None:
+    """Show where a job runs, or why it waits, and what every candidate worker lacks.
+
+    \b
+    Examples:
+      gpulayer job status j-7
+      gpulayer job status j-7 --all
+      gpulayer job status j-7 --json | jq .decision.outcome
+    """
+    people = connect()
+    found = people.get(f"jobs/{job_id}")
+    decision = _decision(people, job_id, grouped=not every)
+    if as_json:
+        write_json({"job": found, "decision": decision})
+    else:
+        print_status(found, decision, every=every)
+
+
+@job.command()
+@click.argument("job_id")
+@click.option("--follow", "-f", is_flag=True, help="Go on until the job has ended.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print each record as one line of JSON, with its stream and time."
+)
+def logs(job_id: str, follow: bool, as_json: bool) -> None:
+    """Print what a job has written: its output to standard output, its errors to standard error.
+
+    \b
+    Examples:
+      gpulayer job logs j-7
+      gpulayer job logs j-7 -f
+    """
+    people = connect()
+    offset = 0
+    while True:
+        offset, ended = _copy_log(people, job_id, offset, as_json=as_json)
+        if ended or not follow:
+            return
+        sleep(POLL_SECONDS)
+
+
+@job.command()
+@click.argument("job_id")
+@click.option("--json", "as_json", is_flag=True, help="Print the job as JSON.")
+def cancel(job_id: str, as_json: bool) -> None:
+    """End a job: a queued one at once, a running one as soon as its worker has stopped it.
+
+    \b
+    Example:
+      gpulayer job cancel j-7
+    """
+    answer = connect().post(f"jobs/{job_id}/cancel")
+    if as_json:
+        write_json(answer)
+    else:
+        click.echo(f"{job_id} {answer['state'].replace('_', ' ')}")
+
+
+@job.command()
+@click.argument("job_id")
+def wait(job_id: str) -> None:
+    """Wait until a job has ended, and exit with its exit code.
+
+    \b
+    Other ends: 124 it ran into its time limit, 125 it never ran or nobody
+    knows its exit code, 130 it was cancelled, 128 + N signal N ended it,
+    3 the server cannot be reached.
+
+    \b
+    Example:
+      gpulayer job wait j-7 && echo done
+    """
+    _exit_as(_follow(connect(), job_id, with_log=False))
+
+
+def _read(file: Path) -> str:
+    try:
+        if str(file) == "-":
+            return sys.stdin.read()
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise Failure(f"{file}: {error.strerror}", 2) from error
+    except UnicodeDecodeError as error:
+        raise Failure(f"{file}: no UTF-8 text (byte {error.start:,})", 2) from error
+
+
+def _page(people: People, found: dict[str, Any]) -> str:
+    address = str(found.get("url") or f"/jobs/{found['job_id']}")
+    return address if "://" in address else people.url + address
+
+
+def _decision(people: People, job_id: str, *, grouped: bool) -> dict[str, Any] | None:
+    """The latest decision; none before the first pass."""
+    try:
+        document: dict[str, Any] = people.get(f"jobs/{job_id}/decision", grouped="true" if grouped else "false")
+    except Failure as failure:
+        if failure.code == "no_decision":
+            return None
+        raise
+    return document
+
+
+def _follow(people: People, job_id: str, *, with_log: bool) -> dict[str, Any]:
+    """Wait for the job's end, telling what changes on standard error; the answer is the job then."""
+    offset, told = 0, ""
+    try:
+        while True:
+            found: dict[str, Any] = people.get(f"jobs/{job_id}")
+            news = f"{job_id} {found['state'].replace('_', ' ')}: {found['short_answer']}".removesuffix(": ")
+            if news != told:
+                click.echo(news, err=True)
+                told = news
+            if with_log:
+                offset, _ = _copy_log(people, job_id, offset)
+            if found["state"] in ENDED:
+                return found
+            sleep(POLL_SECONDS)
+    except KeyboardInterrupt:
+        click.echo(f"\n{job_id} goes on; `gpulayer job cancel {job_id}` ends it", err=True)
+        sys.exit(LEFT)
+
+
+def _copy_log(people: People, job_id: str, offset: int, *, as_json: bool = False) -> tuple[int, bool]:
+    """Print everything from `offset` on; the answer is where it ends now, and whether that is the end."""
+    while True:
+        page = people.get(f"jobs/{job_id}/log", offset=offset, format="json")
+        for record in page["records"]:
+            if as_json:
+                write_json(record, lines=True)
+            else:
+                click.echo(record["text"], nl=False, err=record["stream"] == "stderr")
+        if page["next"] == offset or page["next"] >= page["size"]:
+            return page["next"], bool(page["ended"])
+        offset = page["next"]
+
+
+def _exit_as(found: dict[str, Any]) -> None:
+    sys.exit(exit_code_of(found))
+
+
+def exit_code_of(found: dict[str, Any]) -> int:
+    """The exit code with which `job wait` ends for a job that has ended."""
+    state, code, signal = found["state"], found.get("exit_code"), found.get("signal")
+    if state == "succeeded":
+        return 0
+    if state in ("cancelled", "timed_out"):
+        return CANCELLED if state == "cancelled" else TIMED_OUT
+    if signal:
+        return 128 + int(signal)
+    return int(code) if code else NEVER_RAN
