@@ -111,7 +111,7 @@ def has_enough_free_devices(entry: QueueEntry, worker: WorkerView, setting: Sett
     have = len(free_devices(entry, worker))
     if have >= asked:
         return
-    for code, charged in _charges(entry, worker).items():
+    for code, charged in charges(entry, worker).items():
         if charged:
             ends = [device.reserved_until for device in charged if device.reserved_until is not None]
             yield Reason(
@@ -122,19 +122,23 @@ def has_enough_free_devices(entry: QueueEntry, worker: WorkerView, setting: Sett
             )  # fmt: skip
 
 
-AVAILABILITY: tuple[Check, ...] = (
-    is_online,
-    accepts_new_jobs,
-    is_healthy,
-    is_not_reserved_for_now,
-    has_not_failed_it,
-    has_a_free_slot,
-    is_in_an_open_tier,
-    has_cpu_left,
-    has_memory_left,
-    has_disk_left,
-    has_enough_free_devices,
-)
+AVAILABILITY: dict[Code, Check] = {
+    Code.OFFLINE: is_online,
+    Code.DRAINING: accepts_new_jobs,
+    Code.UNHEALTHY: is_healthy,
+    Code.RESERVED_UNTIL: is_not_reserved_for_now,
+    Code.FAILED_HERE: has_not_failed_it,
+    Code.SLOTS: has_a_free_slot,
+    Code.TIER_CLOSED: is_in_an_open_tier,
+    Code.CPU_IN_USE: has_cpu_left,
+    Code.MEMORY_IN_USE: has_memory_left,
+    Code.DISK_IN_USE: has_disk_left,
+    Code.GPU_UNHEALTHY: has_enough_free_devices,
+    Code.GPU_RESERVED: has_enough_free_devices,
+    Code.GPU_FOREIGN: has_enough_free_devices,
+    Code.GPU_IN_USE: has_enough_free_devices,
+}
+"""In the order in which they are asked, by the codes of their reasons; one check may stand under several."""
 
 
 def slots_of(worker: WorkerView) -> int:
@@ -167,14 +171,7 @@ def free_disk(worker: WorkerView) -> int | None:
     return None if total is None else total - sum(task.disk_bytes for task in worker.tasks)
 
 
-def _left(
-    code: Code, field: str, required: int | None, left: int | None, tasks: tuple[TaskLoad, ...]
-) -> Iterator[Reason]:
-    if required is not None and left is not None and left < required:
-        yield Reason(code=code, field=field, required=required, actual=left, holders=_jobs(tasks), enough_at=left)
-
-
-def _charges(entry: QueueEntry, worker: WorkerView) -> dict[Code, list[DeviceView]]:
+def charges(entry: QueueEntry, worker: WorkerView) -> dict[Code, list[DeviceView]]:
     """The qualifying devices that are not free, by the first cause that applies to each."""
     charges: dict[Code, list[DeviceView]] = {
         Code.GPU_UNHEALTHY: [], Code.GPU_RESERVED: [], Code.GPU_FOREIGN: [], Code.GPU_IN_USE: [],
@@ -190,6 +187,13 @@ def _charges(entry: QueueEntry, worker: WorkerView) -> dict[Code, list[DeviceVie
         elif device.index in held:
             charges[Code.GPU_IN_USE].append(device)
     return charges
+
+
+def _left(
+    code: Code, field: str, required: int | None, left: int | None, tasks: tuple[TaskLoad, ...]
+) -> Iterator[Reason]:
+    if required is not None and left is not None and left < required:
+        yield Reason(code=code, field=field, required=required, actual=left, holders=_jobs(tasks), enough_at=left)
 
 
 def _holders(code: Code, charged: list[DeviceView], worker: WorkerView) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 
 from scheduler.core.capability_software import DEFAULT_ENVIRONMENT
-from scheduler.core.fleet import WorkerView
+from scheduler.core.fleet import WorkerFacts
 from scheduler.core.reasons import Note, NoteCode
 from scheduler.core.spec import JobSpec
 
@@ -14,8 +14,8 @@ from scheduler.core.spec import JobSpec
 class Names:
     """Every name in a fleet that a job may ask for, gathered once."""
 
-    def __init__(self, workers: Iterable[WorkerView]) -> None:
-        self._facts = tuple(worker.facts for worker in workers)
+    def __init__(self, facts: Iterable[WorkerFacts]) -> None:
+        self._facts = tuple(facts)
 
     @property
     def any_workers(self) -> bool:

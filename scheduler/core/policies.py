@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from scheduler.core.availability import free_memory
-from scheduler.core.fleet import WorkerView
+from scheduler.core.fleet import DeviceView, WorkerView
 from scheduler.core.matching import free_devices
 from scheduler.core.spec import Policy, QueueEntry
 
@@ -21,9 +21,14 @@ def most_free_memory(entry: QueueEntry, worker: WorkerView) -> Key:
     """By the memory of the free devices that qualify, or the RAM left where no device is asked for; None if unknown."""
     if not entry.spec.resources.gpus:
         return (free_memory(worker), worker.id)
-    sizes = [device.memory_bytes for device in free_devices(entry, worker)]
+    return (memory_of(free_devices(entry, worker)), worker.id)
+
+
+def memory_of(devices: Iterable[DeviceView]) -> int | None:
+    """Bytes of several devices together, as reported in total; one unknown makes the sum unknown."""
+    sizes = [device.memory_bytes for device in devices]
     known = [size for size in sizes if size is not None]
-    return (sum(known) if len(known) == len(sizes) else None, worker.id)
+    return sum(known) if len(known) == len(sizes) else None
 
 
 KEYS: dict[Policy, Callable[[QueueEntry, WorkerView], Key]] = {

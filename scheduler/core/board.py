@@ -1,0 +1,93 @@
+"""What is taken and what is left while a pass goes on: it only shrinks, and every earlier moment can be told again.
+
+The moments of a pass are its epochs: epoch n is the state after n jobs were placed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Sequence
+from operator import attrgetter
+
+from scheduler.core.availability import free_cpu, free_disk, free_memory
+from scheduler.core.bits import Growing, where
+from scheduler.core.census import UNKNOWN, Census
+from scheduler.core.device_board import DeviceBoard
+from scheduler.core.fleet import TaskLoad, WorkerView
+from scheduler.core.matching import held_devices
+
+
+class Level:
+    """How much of one thing each worker has left, and which workers have less than each amount that jobs ask for."""
+
+    def __init__(self, left: list[int]) -> None:
+        self.left = left
+        self._asks: list[int] = []
+        self._short: dict[int, Growing] = {}
+
+    def short_of(self, asked: int) -> Growing:
+        """The workers that have less left."""
+        if asked not in self._short:
+            insort(self._asks, asked)
+            self._short[asked] = Growing(where(map(asked.__gt__, self.left)))
+        return self._short[asked]
+
+    def take(self, rank: int, amount: int, epoch: int) -> None:
+        """Less is left of it on one worker."""
+        if not amount:
+            return
+        before = self.left[rank]
+        after = self.left[rank] = before - amount
+        for asked in self._asks[bisect_right(self._asks, after) : bisect_right(self._asks, before)]:
+            self._short[asked].add(rank, epoch)
+
+
+class Board:
+    """The state of a fleet during one pass."""
+
+    def __init__(self, views: Sequence[WorkerView], census: Census) -> None:
+        self.views = views
+        self.epoch = 0
+        self.offline = where(not online for online in map(attrgetter("online"), views))
+        self.draining = where(map(attrgetter("draining"), views))
+        self.unhealthy = where(map(attrgetter("unhealthy"), views))
+        self.slots = Level(list(census.slots))
+        self.cpu = Level(list(census.cpu))
+        self.memory = Level(list(census.memory))
+        self.disk = Level(list(census.disk))
+        self.devices = DeviceBoard(census)
+        self.touched: list[int] = []
+        """The ranks of the workers of which something was taken, in order."""
+        self._given: dict[int, list[tuple[int, TaskLoad]]] = {}
+        for rank, view in enumerate(views):
+            if view.tasks:
+                self._seat(rank, view)
+        self.full = self.slots.short_of(1)
+
+    def place(self, loads: Sequence[tuple[int, TaskLoad]]) -> None:
+        """One job takes these, each from the worker of that rank; the next epoch begins."""
+        for rank, load in loads:
+            self.slots.take(rank, 1, self.epoch)
+            self.cpu.take(rank, load.cpu_millicores, self.epoch)
+            self.memory.take(rank, load.memory_bytes, self.epoch)
+            self.disk.take(rank, load.disk_bytes, self.epoch)
+            self.devices.take(rank, load.devices, self.epoch)
+            self.touched.append(rank)
+            self._given.setdefault(rank, []).append((self.epoch, load))
+        self.epoch += 1
+
+    def view(self, rank: int, epoch: int) -> WorkerView:
+        """One worker as it was at that moment."""
+        view = self.views[rank]
+        for placed_at, load in self._given.get(rank, ()):
+            if placed_at < epoch:
+                view = view.holding(load)
+        return view
+
+    def _seat(self, rank: int, view: WorkerView) -> None:
+        """Count what tasks hold before the pass begins."""
+        self.slots.left[rank] -= len(view.tasks)
+        for level, left in ((self.cpu, free_cpu), (self.memory, free_memory), (self.disk, free_disk)):
+            amount = left(view)
+            level.left[rank] = UNKNOWN if amount is None else amount
+        self.devices.seat(rank, held_devices(view))

@@ -1,0 +1,222 @@
+"""What the facts of a fleet say, indexed: which workers fail which check, found once for each class of worker.
+
+A census holds as long as the facts do; what tasks take and how workers fare from minute to minute is the board's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from operator import attrgetter
+
+from scheduler.core.availability import slots_of
+from scheduler.core.bits import groups_of, of_ranks, where
+from scheduler.core.capability import CAPABILITY
+from scheduler.core.capability_software import torch_of
+from scheduler.core.fleet import WorkerFacts, WorkerView
+from scheduler.core.gang import Version
+from scheduler.core.matching import holders_of, in_full
+from scheduler.core.notes import Names
+from scheduler.core.questions import Question, Reads, condition_of, devices_of, environments_of, reservation_of
+from scheduler.core.spec import Origin, QueueEntry
+
+UNKNOWN = -1
+"""Stands for an unknown amount: less than any that is asked for."""
+MOST_ANSWERS = 20_000
+
+
+class Classes:
+    """Facts that read alike share a number, and one worker's facts stand for all of them."""
+
+    def __init__(self, reads: Reads) -> None:
+        self._reads = reads
+        self._numbers: dict[Hashable, int] = {}
+        self.samples: list[WorkerFacts] = []
+
+    def number(self, facts: WorkerFacts) -> int:
+        """The number of the class."""
+        key = self._reads(facts)
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self.samples)
+            self.samples.append(facts)
+        return number
+
+
+class Answers:
+    """What every class answered to every question so far; may be kept for as long as one likes."""
+
+    def __init__(self) -> None:
+        self._classes: dict[Reads, Classes] = {}
+        self._fails: dict[tuple[Question, Hashable], dict[int, bool]] = {}
+
+    def classes(self, reads: Reads) -> Classes:
+        """The classes of facts by one way of reading them."""
+        return self._classes.setdefault(reads, Classes(reads))
+
+    def fails(self, question: Question, ask: Hashable, entry: QueueEntry, number: int) -> bool:
+        """Whether the workers of a class fail the check."""
+        known = self._fails.setdefault((question, ask), {})
+        answer = known.get(number)
+        if answer is None:
+            sample = self.classes(question.reads).samples[number]
+            answer = known[number] = any(True for _ in CAPABILITY[question.code](entry, sample))
+        return answer
+
+    def trim(self) -> None:
+        """Forget everything where it has become too much; it would be found again."""
+        many = max((len(classes.samples) for classes in self._classes.values()), default=0)
+        if many > MOST_ANSWERS or len(self._fails) > MOST_ANSWERS:
+            self._classes.clear()
+            self._fails.clear()
+
+
+class Census:
+    """The facts of every worker, sorted by id, and what follows from them alone."""
+
+    def __init__(self, facts: Sequence[WorkerFacts], answers: Answers) -> None:
+        self.facts = tuple(facts)
+        self.ids = tuple(worker.id for worker in facts)
+        self.size = len(self.facts)
+        self.everyone = (1 << self.size) - 1
+        self.names = Names(self.facts)
+        self.cpu = [_known(total) for total in map(attrgetter("cpu_millicores"), facts)]
+        self.memory = [_known(total) for total in map(attrgetter("memory_bytes"), facts)]
+        self.disk = [_known(total) for total in map(attrgetter("disk_bytes"), facts)]
+        self._answers = answers
+        self._numbers: dict[Reads, list[int]] = {}
+        self._members: dict[Reads, dict[int, int]] = {}
+        self._memo: dict[Hashable, int] = {}
+        self._torch: dict[str, list[Version]] = {}
+
+    @cached_property
+    def rank_of(self) -> dict[str, int]:
+        """Each worker's place in the fleet sorted by id."""
+        return {worker: rank for rank, worker in enumerate(self.ids)}
+
+    def failing(self, question: Question, entry: QueueEntry) -> int:
+        """The workers that fail a check, as far as the job asks it."""
+        ask = question.asks(entry)
+        if ask is None:
+            return 0
+
+        def find() -> int:
+            failing = 0
+            for number, members in self.classes(question.reads).items():
+                if self._answers.fails(question, ask, entry, number):
+                    failing |= members
+            return failing
+
+        return self._once((question.code, ask), find)
+
+    def not_among(self, ids: tuple[str, ...]) -> int:
+        """The workers that a pin leaves out."""
+        ranks = self.rank_of
+        return self._once(("pin", ids), lambda: self.everyone & ~of_ranks(_ranks(ids, ranks), self.size))
+
+    def without_label(self, key: str, value: str) -> int:
+        """The workers that don't carry this value of the label."""
+        pair = (key, value)
+        return self._once(("label", pair), lambda: where(pair not in facts.labels for facts in self.facts))
+
+    def short_of(self, totals: list[int], asked: int) -> int:
+        """The workers that have less of something in all, or don't say; `totals` is `cpu`, `memory` or `disk`."""
+        return self._once((id(totals), asked), lambda: where(map(asked.__gt__, totals)))
+
+    def reserved(self, holders: frozenset[str], *, ends: bool) -> int:
+        """The workers set aside for somebody who is none of these, with an end or without."""
+
+        def find() -> int:
+            found = 0
+            for number, members in self.classes(reservation_of).items():
+                facts = self._answers.classes(reservation_of).samples[number]
+                if facts.reserved_for and in_full(facts.reserved_for) not in holders:
+                    found |= members if (facts.reserved_until is not None) is ends else 0
+            return found
+
+        return self._once(("reserved", holders, ends), find)
+
+    def claims(self, entry: QueueEntry) -> frozenset[str]:
+        """Those of the job's holders for whom something in the fleet is reserved."""
+        return holders_of(entry) & self._reserving if self._reserving else self._reserving
+
+    @cached_property
+    def origins(self) -> dict[Origin, int]:
+        """The workers of each origin that there is."""
+        return groups_of(facts.origin for facts in self.facts)
+
+    def torch(self, environment: str) -> list[Version]:
+        """Each worker's torch version in the environment of that name."""
+        if environment not in self._torch:
+            samples = self._answers.classes(environments_of).samples
+            numbers = self._numbered(environments_of)
+            found = {number: torch_of(samples[number], environment) for number in set(numbers)}
+            self._torch[environment] = [found[number] for number in numbers]
+        return self._torch[environment]
+
+    @cached_property
+    def slots(self) -> list[int]:
+        """How many tasks each worker takes at once."""
+        told = map(attrgetter("max_concurrent_tasks"), self.facts)
+        default = {condition: self._default_slots(condition) for condition in set(self.conditions)}
+        return [
+            default[condition] if slots is None else slots
+            for condition, slots in zip(self.conditions, told, strict=True)
+        ]
+
+    @property
+    def conditions(self) -> list[int]:
+        """For each worker, the number of the condition its devices are in."""
+        return self._numbered(condition_of)
+
+    @property
+    def samples(self) -> list[WorkerFacts]:
+        """For each condition, a worker whose devices are in it."""
+        return self._answers.classes(condition_of).samples
+
+    @cached_property
+    def _reserving(self) -> frozenset[str]:
+        """Everyone for whom a worker or a device is set aside."""
+        workers = (self._answers.classes(reservation_of).samples[number] for number in self.classes(reservation_of))
+        devices = (
+            device for condition in self.classes(condition_of) for device in self.samples[condition].devices or ()
+        )
+        held_for = (*(worker.reserved_for for worker in workers), *(device.reserved_for for device in devices))
+        return frozenset(in_full(holder) for holder in held_for if holder is not None)
+
+    def classes(self, reads: Reads) -> dict[int, int]:
+        """The members of each class of workers whose facts read alike."""
+        if reads not in self._members:
+            self._members[reads] = groups_of(self._numbered(reads))
+        return self._members[reads]
+
+    def _numbered(self, reads: Reads) -> list[int]:
+        """For each worker, the number of its class."""
+        if reads not in self._numbers:
+            classes = self._answers.classes(reads)
+            if reads is devices_of:  # conditions tell workers apart by their devices already
+                known = {condition: classes.number(self.samples[condition]) for condition in set(self.conditions)}
+                self._numbers[reads] = [known[condition] for condition in self.conditions]
+            else:
+                self._numbers[reads] = [classes.number(facts) for facts in self.facts]
+        return self._numbers[reads]
+
+    def _default_slots(self, condition: int) -> int:
+        return slots_of(WorkerView(facts=replace(self.samples[condition], max_concurrent_tasks=None)))
+
+    def _once(self, key: Hashable, find: Callable[[], int]) -> int:
+        found = self._memo.get(key)
+        if found is None:
+            if len(self._memo) >= MOST_ANSWERS:
+                self._memo.clear()
+            found = self._memo[key] = find()
+        return found
+
+
+def _known(total: int | None) -> int:
+    return UNKNOWN if total is None else total
+
+
+def _ranks(ids: tuple[str, ...], rank_of: dict[str, int]) -> list[int]:
+    return [rank_of[worker] for worker in ids if worker in rank_of]

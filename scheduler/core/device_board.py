@@ -1,0 +1,128 @@
+"""Which devices are held during a pass, and which workers have too few left for each kind of request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+from scheduler.core.availability import charges
+from scheduler.core.bits import Growing, each, groups_of
+from scheduler.core.census import Census
+from scheduler.core.fleet import WorkerView
+from scheduler.core.matching import qualifying
+from scheduler.core.policies import memory_of
+from scheduler.core.questions import condition_of
+from scheduler.core.reasons import Code
+from scheduler.core.spec import QueueEntry
+
+Mask = int
+"""A set of device indices of one worker: bit i stands for index i."""
+State = tuple[int, Mask]
+"""The condition of a worker's devices, and which of them tasks hold."""
+
+
+class Request:
+    """One kind of request for devices: what it could be given in each condition, and who has too few of it left."""
+
+    __slots__ = ("causes", "count", "held", "lacking", "usable")
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.usable: dict[int, Mask] = {}
+        """By condition: the qualifying devices that only a task can keep from it."""
+        self.lacking = Growing(0)
+        """The workers on which too few of those are left."""
+        self.held = Growing(0)
+        """The workers on which a task holds one of those."""
+        self.causes: dict[Code, int] = {}
+        """The workers on which something else keeps a qualifying device from it, by what that is."""
+
+
+class DeviceBoard:
+    """The devices that tasks hold, of every worker."""
+
+    def __init__(self, census: Census) -> None:
+        self._census = census
+        self._conditions = census.conditions
+        self._held: list[Mask] = [0] * census.size
+        self._watchers: dict[int, dict[Mask, list[Request]]] = {}
+        self._memory: dict[tuple[int, Mask], int | None] = {}
+
+    def seat(self, rank: int, devices: Iterable[int]) -> None:
+        """Tasks hold these before the pass begins."""
+        self._held[rank] = mask_of(devices)
+
+    @cached_property
+    def alike(self) -> dict[State, int]:
+        """The workers whose devices are in the same condition and held alike."""
+        return groups_of(zip(self._conditions, self._held, strict=True))
+
+    def watch(self, entry: QueueEntry) -> Request:
+        """Begin to keep account for a kind of request, of which this job is one."""
+        request = Request(entry.spec.resources.gpus)
+        for condition, members in self._census.classes(condition_of).items():
+            worker = WorkerView(facts=self._census.samples[condition])
+            usable = mask_of(device.index for device in qualifying(entry.spec.resources, worker.facts))
+            for code, charged in charges(entry, worker).items():
+                if charged:
+                    usable &= ~mask_of(device.index for device in charged)
+                    request.causes[code] = request.causes.get(code, 0) | members
+            request.usable[condition] = usable
+            self._watchers.setdefault(condition, {}).setdefault(usable, []).append(request)
+        for (condition, held), members in self.alike.items():
+            usable = request.usable[condition]
+            if (usable & ~held).bit_count() < request.count:
+                request.lacking.bits |= members
+            if usable & held:
+                request.held.bits |= members
+        return request
+
+    def take(self, rank: int, devices: Iterable[int], epoch: int) -> None:
+        """One more task holds these."""
+        mask, before, condition = mask_of(devices), self._held[rank], self._conditions[rank]
+        if not mask:
+            return
+        after = self._held[rank] = before | mask
+        self._move(rank, (condition, before), (condition, after))
+        for usable, requests in self._watchers.get(condition, {}).items():
+            had, has = (usable & ~before).bit_count(), (usable & ~after).bit_count()
+            if had == has:
+                continue
+            for request in requests:
+                if not usable & before:
+                    request.held.add(rank, epoch)
+                if has < request.count <= had:
+                    request.lacking.add(rank, epoch)
+
+    def pick(self, request: Request, rank: int) -> tuple[int, ...]:
+        """The lowest indices of what is left there for the request."""
+        left = each(request.usable[self._conditions[rank]] & ~self._held[rank])
+        return tuple(index for _, index in zip(range(request.count), left, strict=False))
+
+    def memory_left(self, request: Request, rank: int) -> int | None:
+        """Bytes that the devices left there for the request have in all; None where one is unknown."""
+        return self.memory_in(request, (self._conditions[rank], self._held[rank]))
+
+    def memory_in(self, request: Request, state: State) -> int | None:
+        """The same for every worker in one state."""
+        condition, held = state
+        left = request.usable[condition] & ~held
+        if (condition, left) not in self._memory:
+            devices = self._census.samples[condition].devices or ()
+            self._memory[condition, left] = memory_of(device for device in devices if left >> device.index & 1)
+        return self._memory[condition, left]
+
+    def _move(self, rank: int, old: State, new: State) -> None:
+        bit = 1 << rank
+        self.alike[old] ^= bit
+        if not self.alike[old]:
+            del self.alike[old]
+        self.alike[new] = self.alike.get(new, 0) | bit
+
+
+def mask_of(indices: Iterable[int]) -> Mask:
+    """The set of these indices."""
+    mask = 0
+    for index in indices:
+        mask |= 1 << index
+    return mask

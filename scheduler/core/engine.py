@@ -1,0 +1,127 @@
+"""Passes over whole fleets: what depends only on a job's shape and a worker's class is found once for each pair.
+
+The rule is `rule.decide`; everything here finds the same decisions by sets of workers instead of one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from operator import attrgetter, is_
+
+from scheduler.core.board import Board
+from scheduler.core.census import Answers, Census
+from scheduler.core.decision import Assignment, SchedulingDecision
+from scheduler.core.device_board import Request
+from scheduler.core.devices import load_of
+from scheduler.core.fleet import WorkerFacts, WorkerView
+from scheduler.core.gang import Version
+from scheduler.core.moments import Moment
+from scheduler.core.orders import ById, ByMemory
+from scheduler.core.questions import device_ask
+from scheduler.core.shapes import Shape, shape_of
+from scheduler.core.spec import Origin, Policy, QueueEntry
+from scheduler.core.tiers import avoided_workers, choose
+
+_by_id = attrgetter("facts.id")
+_facts = attrgetter("facts")
+
+
+class Engine:
+    """Begins passes, and keeps what one learns of classes of workers for the next. No answer depends on it."""
+
+    def __init__(self) -> None:
+        self._answers = Answers()
+        self._census = Census((), self._answers)
+
+    def begin(self, workers: Iterable[WorkerView]) -> Pass:
+        """A pass over these workers, whose order doesn't matter."""
+        views = sorted(workers, key=_by_id)
+        return Pass(views, self._census_of(list(map(_facts, views))))
+
+    def _census_of(self, facts: Sequence[WorkerFacts]) -> Census:
+        known = self._census.facts
+        if len(known) != len(facts) or not all(map(is_, known, facts)):
+            self._answers.trim()
+            self._census = Census(facts, self._answers)
+        return self._census
+
+
+class Pass:
+    """One pass: decides jobs in the order in which they are given; what one is given is gone for the next."""
+
+    def __init__(self, views: Sequence[WorkerView], census: Census) -> None:
+        self._census = census
+        self._board = Board(views, census)
+        self._shapes: dict[Hashable, Shape] = {}
+        self._requests: dict[Hashable, Request] = {}
+        self._orders: dict[Request | None, ById | ByMemory] = {}
+
+    def decide(self, entry: QueueEntry) -> SchedulingDecision:
+        """Decide one job, and hold what it is given."""
+        shape = self._shape(entry)
+        avoided = self._avoided(entry, shape)
+        eligible = shape.eligible(shape.ranks(avoided) if avoided else 0)
+        order = self._order(entry, shape)
+
+        def walk(tier: Origin) -> Iterator[tuple[int, Version]]:
+            ranks = order.walk(eligible & shape.in_tier(tier))
+            return ((rank, shape.torch[rank] if shape.torch else None) for rank in ranks)
+
+        choice = choose(entry, shape.counts, shape.closed, walk)
+        epoch = self._board.epoch
+        assignments = self._place(entry, shape.request, choice.chosen)
+        return SchedulingDecision(
+            job_id=entry.job_id,
+            policy=entry.spec.policy,
+            tiers=choice.tiers,
+            assignments=assignments,
+            group_reasons=choice.group_reasons,
+            notes=shape.notes,
+            ever_schedulable=shape.ever_schedulable,
+            evidence=Moment(
+                entry=entry, shape=shape, census=self._census, board=self._board, epoch=epoch, avoided=avoided,
+                chosen=sum(1 << rank for rank in choice.chosen),
+            ),
+        )  # fmt: skip
+
+    def _place(self, entry: QueueEntry, request: Request | None, ranks: Sequence[int]) -> tuple[Assignment, ...]:
+        given = [self._board.devices.pick(request, rank) if request else () for rank in ranks]
+        if given:
+            loads = [load_of(entry, devices) for devices in given]
+            self._board.place(list(zip(ranks, loads, strict=True)))
+        ids = self._census.ids
+        return tuple(
+            Assignment(worker=ids[rank], node_rank=node, devices=devices)
+            for node, (rank, devices) in enumerate(zip(ranks, given, strict=True))
+        )
+
+    def _shape(self, entry: QueueEntry) -> Shape:
+        claims = self._census.claims(entry)
+        key = shape_of(entry, claims)
+        shape = self._shapes.get(key)
+        if shape is None:
+            request = self._request(entry, claims)
+            shape = self._shapes[key] = Shape(entry, claims, self._census, self._board, request)
+        return shape
+
+    def _request(self, entry: QueueEntry, claims: frozenset[str]) -> Request | None:
+        ask = device_ask(entry.spec.resources)
+        if ask is None:
+            return None
+        request = self._requests.get((ask, claims))
+        if request is None:
+            request = self._requests[ask, claims] = self._board.devices.watch(entry)
+        return request
+
+    def _order(self, entry: QueueEntry, shape: Shape) -> ById | ByMemory:
+        if entry.spec.policy is Policy.FIRST_FIT:
+            return ById()
+        if shape.request not in self._orders:
+            self._orders[shape.request] = ByMemory(self._board, self._census, shape.request)
+        return self._orders[shape.request]
+
+    def _avoided(self, entry: QueueEntry, shape: Shape) -> frozenset[str]:
+        if not entry.failed_on:
+            return frozenset()
+        fresh = shape.count(shape.compatible & ~shape.ranks(frozenset(entry.failed_on)))
+        return avoided_workers(entry, fresh, shape.closed)

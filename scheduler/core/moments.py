@@ -1,0 +1,68 @@
+"""A decision's evidence: one moment of a pass, from which its candidates are made when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scheduler.core.availability import AVAILABILITY, Setting
+from scheduler.core.bits import each
+from scheduler.core.board import Board
+from scheduler.core.capability import CAPABILITY
+from scheduler.core.census import Census
+from scheduler.core.decision import Candidate, CandidateGroup
+from scheduler.core.evaluation import availability_reasons, compatibility_reasons
+from scheduler.core.policies import policy_key
+from scheduler.core.reasons import Code
+from scheduler.core.shapes import Shape, Split
+from scheduler.core.spec import QueueEntry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """One job's turn in a pass: what every worker held just before it, and what the job was given."""
+
+    entry: QueueEntry
+    shape: Shape
+    census: Census
+    board: Board
+    epoch: int
+    avoided: frozenset[str]
+    chosen: int
+
+    def candidates(self) -> tuple[Candidate, ...]:
+        """One for every worker, sorted by id; only the checks known to fail are asked for their figures."""
+        able = self.shape.unavailable(self.epoch, self._avoided())
+        made = {rank: self._candidate(rank, (), codes) for codes, rank in _spread(able)}
+        made |= {rank: self._candidate(rank, codes, ()) for codes, rank in _spread(self.shape.incompatible)}
+        return tuple(made[rank] for rank in range(self.census.size))
+
+    def candidate(self, worker: str) -> Candidate:
+        """One worker's, by asking it everything; KeyError where the fleet has no such worker."""
+        return self._candidate(self.census.rank_of[worker], tuple(CAPABILITY), tuple(AVAILABILITY))
+
+    def groups(self) -> tuple[CandidateGroup, ...]:
+        """The candidates by verdict and set of codes, the largest group first."""
+        return self.shape.groups(self.epoch, self._avoided(), self.chosen)
+
+    def _candidate(self, rank: int, never: tuple[Code, ...], not_now: tuple[Code, ...]) -> Candidate:
+        view = self.board.view(rank, self.epoch)
+        reasons = compatibility_reasons(self.entry, view, never)
+        if not reasons:
+            setting = Setting(closed=self.shape.closed, avoided=self.avoided)
+            reasons = availability_reasons(self.entry, view, setting, not_now)
+        return Candidate(
+            worker=view.id,
+            reasons=reasons,
+            selected=bool(self.chosen >> rank & 1),
+            key=None if reasons else policy_key(self.entry, view),
+        )
+
+    def _avoided(self) -> int:
+        return self.shape.ranks(self.avoided)
+
+
+def _spread(split: Split) -> Iterator[tuple[tuple[Code, ...], int]]:
+    for codes, workers in split.items():
+        for rank in each(workers):
+            yield codes, rank

@@ -1,0 +1,134 @@
+"""One shape of job against one fleet: everything that jobs of equal requirements share during a pass."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import cached_property
+
+from scheduler.core.bits import groups_of, members, of_ranks
+from scheduler.core.board import Board
+from scheduler.core.causes import Causes, Split, failing, levels, split
+from scheduler.core.census import Census
+from scheduler.core.decision import CandidateGroup, Verdict, largest_first
+from scheduler.core.device_board import Request
+from scheduler.core.gang import Version
+from scheduler.core.notes import notes
+from scheduler.core.reasons import Code
+from scheduler.core.spec import Origin, QueueEntry
+from scheduler.core.tiers import closed_tiers, could_ever
+
+
+def shape_of(entry: QueueEntry, claims: frozenset[str]) -> Hashable:
+    """What of a job a decision can depend on; not its name, its command or who it is."""
+    spec = entry.spec
+    return (
+        spec.target, spec.fallback_targets, spec.fallback_when, spec.policy, spec.placement, spec.resources,
+        spec.runtime, spec.distributed, claims,
+    )  # fmt: skip
+
+
+class Shape:
+    """What is known of a shape, of which `entry` is any job."""
+
+    def __init__(
+        self, entry: QueueEntry, claims: frozenset[str], census: Census, board: Board, request: Request | None
+    ) -> None:
+        self._spec, self._claims = entry.spec, claims
+        self._census, self._board, self.request = census, board, request
+        self._failing = failing(entry, claims, census)
+        self.compatible = census.everyone
+        for _, bits in self._failing:
+            self.compatible &= ~bits
+        self.torch = census.torch(entry.spec.runtime.environment) if entry.spec.distributed else None
+        self.counts = self.count(self.compatible)
+        self.closed = closed_tiers(entry, self.counts)
+        self.ever_schedulable = could_ever(entry, self.counts)
+        self.notes = notes(entry.spec, census.names)
+        self._levels = levels(entry, board)
+        self._lasting = self._lasting_causes()
+        self._open = self.compatible
+        for _, bits in self._lasting:
+            self._open &= ~bits
+        self._told: tuple[tuple[int, int], tuple[CandidateGroup, ...]] | None = None
+
+    def in_tier(self, tier: Origin) -> int:
+        """The compatible workers of one tier."""
+        return self.compatible & self._census.origins.get(tier, 0)
+
+    def count(self, workers: int) -> dict[Origin, dict[Version, int]]:
+        """How many of these workers each tier has, by torch version for a gang."""
+        versions = {None: self._census.everyone} if self.torch is None else self._versions
+        tiers = {tier: workers & self._census.origins.get(tier, 0) for tier in self._spec.tiers}
+        return {
+            tier: {version: (bits & alike).bit_count() for version, alike in versions.items() if bits & alike}
+            for tier, bits in tiers.items()
+        }
+
+    def eligible(self, avoided: int) -> int:
+        """The workers that could be taken now."""
+        taken = avoided
+        for _, short in self._levels:
+            taken |= short.bits
+        if self.request:
+            taken |= self.request.lacking.bits
+        return self._open & ~taken
+
+    def ranks(self, workers: frozenset[str]) -> int:
+        """These workers, as far as the fleet has them."""
+        rank_of = self._census.rank_of
+        return of_ranks((rank_of[worker] for worker in workers if worker in rank_of), self._census.size)
+
+    def groups(self, epoch: int, avoided: int, chosen: int) -> tuple[CandidateGroup, ...]:
+        """The candidates at that moment by verdict and codes; the same for every job that finds the same."""
+        if chosen:
+            return self._split_into_groups(epoch, avoided, chosen)
+        if self._told is None or self._told[0] != (epoch, avoided):
+            self._told = ((epoch, avoided), self._split_into_groups(epoch, avoided, chosen))
+        return self._told[1]
+
+    @cached_property
+    def incompatible(self) -> Split:
+        """The workers that never could, by the codes that stand against them."""
+        return split(self._census.everyone & ~self.compatible, self._failing)
+
+    def unavailable(self, epoch: int, avoided: int) -> Split:
+        """The compatible workers at that moment, by the codes that stand against them; by none, the eligible."""
+        causes = [*self._lasting, (Code.FAILED_HERE, avoided)]
+        causes += [(code, short.before(epoch)) for code, short in self._levels]
+        if self.request:
+            lacking = self.request.lacking.before(epoch)
+            causes += [(code, lacking & charged) for code, charged in self.request.causes.items()]
+            causes.append((Code.GPU_IN_USE, lacking & self.request.held.before(epoch)))
+        return split(self.compatible, causes)
+
+    @cached_property
+    def _versions(self) -> dict[Version, int]:
+        return groups_of(self.torch or ())
+
+    @cached_property
+    def _incompatible_groups(self) -> list[CandidateGroup]:
+        return self._grouped(Verdict.INCOMPATIBLE, self.incompatible)
+
+    def _split_into_groups(self, epoch: int, avoided: int, chosen: int) -> tuple[CandidateGroup, ...]:
+        able = dict(self.unavailable(epoch, avoided))
+        eligible = able.pop((), 0)
+        groups = self._incompatible_groups + self._grouped(Verdict.UNAVAILABLE, able)
+        groups += self._grouped(Verdict.ELIGIBLE, {(): eligible & ~chosen})
+        groups += self._grouped(Verdict.SELECTED, {(): chosen})
+        return largest_first(groups)
+
+    def _grouped(self, verdict: Verdict, split: Split) -> list[CandidateGroup]:
+        return [
+            CandidateGroup(verdict=verdict, codes=codes, workers=members(bits, self._census.ids))
+            for codes, bits in split.items()
+            if bits
+        ]
+
+    def _lasting_causes(self) -> Causes:
+        """What stands for the whole pass."""
+        board, reserved = self._board, self._census.reserved(self._claims, ends=True)
+        closed = 0
+        for tier in self.closed:
+            closed |= self.in_tier(tier)
+        causes = [(Code.OFFLINE, board.offline), (Code.DRAINING, board.draining), (Code.UNHEALTHY, board.unhealthy)]
+        return [*causes, (Code.RESERVED_UNTIL, reserved), (Code.TIER_CLOSED, closed)]
