@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import selectors
 import signal
@@ -17,6 +18,8 @@ import psutil
 from workers.agent.client import Result
 from workers.agent.command import TAG
 from workers.agent.spool import FRAME_BYTES, Spool
+
+log = logging.getLogger(__name__)
 
 LEFT_BEHIND_SECONDS = 2.0
 """How long what a command leaves running has, between SIGTERM and SIGKILL."""
@@ -73,6 +76,7 @@ class TaskProcess:
         self.pid = popen.pid
         self.ended = threading.Event()
         self.gone = threading.Event()
+        self.result: Result | None = None
         self._popen = popen
         self._spool = spool
         self._tag = tag
@@ -112,12 +116,14 @@ class TaskProcess:
             self._timer.cancel()
         gone = end_all(self._tag, self.pid, LEFT_BEHIND_SECONDS)
         self._pump.finish(DRAIN_SECONDS)
-        self._on_end(
-            Result(
-                exit_code=code if code >= 0 else None, signal=-code if code < 0 else None,
-                duration_ms=int(duration * 1000), timed_out=self._timed_out,
-            )
+        self.result = Result(
+            exit_code=code if code >= 0 else None, signal=-code if code < 0 else None,
+            duration_ms=int(duration * 1000), timed_out=self._timed_out,
         )  # fmt: skip
+        try:
+            self._on_end(self.result)
+        except OSError as error:  # a full disk: the server is told all the same
+            log.warning("the result of process %s cannot be written down: %s", self.pid, error)
         self._spool.end()
         self.ended.set()
         while not gone:

@@ -74,8 +74,8 @@ def report(session: Session, record: TaskRecord, spool: Spool, process: TaskProc
     sent = send_log(session, record, spool)
     if process:
         process.ended.wait()
-    result = record.result()
-    assert result is not None, "the result is written before the output ends"
+    result = process.result if process else record.result()
+    assert result is not None, "the result is known before the output ends"
     task, fence, retry = record.task, record.fence, session.retry
     try:
         session.call(lambda epoch: session.client.finish(task, fence, epoch, result, sent, retry=retry))

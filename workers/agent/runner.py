@@ -119,8 +119,7 @@ class TaskRun:
         with self._lock:
             try:
                 if self._stop_wanted is None:
-                    self._process = self._start(claim, record, spool)
-                    return self._process
+                    return self._start(claim, record, spool)
                 spool.say(f"{self._stop_wanted[0]} before it started")
                 record.save_result(Result(signal=15))
             except StartFailedError as error:
@@ -131,8 +130,11 @@ class TaskRun:
 
     def _start(self, claim: Claim, record: TaskRecord, spool: Spool) -> TaskProcess:
         popen = command.start(claim, environments=self._environments, private=Path(record.private), tag=record.tag)
+        process = self._process = TaskProcess(
+            popen, spool, record.tag, timeout_s=claim.timeout_s, on_end=record.save_result
+        )
         record.began(popen.pid, _started_at(popen.pid))
-        return TaskProcess(popen, spool, record.tag, timeout_s=claim.timeout_s, on_end=record.save_result)
+        return process
 
     def _tell_started(self, record: TaskRecord, process: TaskProcess, workdir: str) -> None:
         session = self._session

@@ -5,11 +5,14 @@ A frame is `stream (1 byte: o or e) · milliseconds since the epoch (8 bytes) ·
 
 from __future__ import annotations
 
+import logging
 import struct
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+log = logging.getLogger(__name__)
 
 HEADER = struct.Struct(">cQI")
 FRAME_BYTES = 64 * 1024
@@ -95,9 +98,15 @@ class Spool:
 
     def _write(self, data: bytes) -> None:
         with self._changed:
-            view = memoryview(data)
-            while view:
-                view = view[self._file.write(view) :]
+            try:
+                view = memoryview(data)
+                while view:
+                    view = view[self._file.write(view) :]
+            except OSError as error:  # a full disk must not stop a program that writes
+                log.warning("output cannot be kept: %s", error)
+                self._full = True
+                self._file.truncate(self._size)
+                return
             self._size += len(data)
             self._changed.notify_all()
 
