@@ -70,7 +70,7 @@ def _file_text(path: Path) -> str:
     except UnicodeDecodeError as error:
         found = f"a byte that is no UTF-8 at {error.start:,}"
     except (OSError, ValueError) as error:
-        found = f"{getattr(error, 'strerror', None) or error}"
+        found = (getattr(error, "strerror", None) or str(error)).lower()
     raise DocumentError([Problem("", found, "a readable file of YAML, JSON or JSON lines")])
 
 

@@ -17,7 +17,7 @@ from scheduler.core.spec import Policy
 
 __all__ = [
     "canonical_bytes", "decision_from_document", "decision_to_document", "facts_to_document", "job_to_document",
-    "worker_to_document",
+    "reason_to_document", "worker_to_document",
 ]  # fmt: skip
 
 VERSION = 1
@@ -86,7 +86,7 @@ class _Reasons:
     def spell(self, reason: Reason) -> Document:
         known = self._spelled.get(id(reason))
         if known is None:
-            known = self._spelled[id(reason)] = (reason, _reason(reason))
+            known = self._spelled[id(reason)] = (reason, reason_to_document(reason))
         return known[1]
 
 
@@ -113,7 +113,8 @@ def _grouped(decision: SchedulingDecision, spell: Any) -> Iterator[Document]:
     yield from together.values()
 
 
-def _reason(reason: Reason) -> Document:
+def reason_to_document(reason: Reason) -> Document:
+    """A reason with its sentence; fields that do not apply are left out."""
     document: Document = {
         "code": reason.code.text,
         "field": reason.field,

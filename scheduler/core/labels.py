@@ -66,3 +66,28 @@ def code_tone(code: Code | str) -> str:
     if known in _RESERVED:
         return "rsv"
     return "never" if known.kind is Kind.CAPABILITY or known in _NEVER else "wait"
+
+_CHECKS: dict[Code, str] = LABELS | {
+    Code.TARGET: "target",
+    Code.NOT_PINNED: "pinned",
+    Code.RESERVED: "reservation",
+    Code.OFFLINE: "online",
+    Code.DRAINING: "takes new jobs",
+    Code.UNHEALTHY: "healthy",
+    Code.RESERVED_UNTIL: "reservation with an end",
+    Code.FAILED_HERE: "did not fail here",
+    Code.SLOTS: "task slot free",
+    Code.TIER_CLOSED: "target open",
+    Code.CPU_IN_USE: "CPU left",
+    Code.MEMORY_IN_USE: "RAM left",
+    Code.DISK_IN_USE: "disk left",
+    Code.GPU_UNHEALTHY: "devices healthy",
+    Code.GPU_RESERVED: "devices not reserved",
+    Code.GPU_FOREIGN: "devices unused outside gpulayer",
+    Code.GPU_IN_USE: "devices free",
+}
+
+
+def check_label(code: Code) -> str:
+    """What the check behind a code asks for."""
+    return _CHECKS[code]

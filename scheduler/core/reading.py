@@ -91,9 +91,8 @@ class Section:
         if not isinstance(name, str):
             self.at.note(f"{show(name)} as a field's name", "field names that are text")
             return
-        near = get_close_matches(name[:_SHOWN].lower(), known, n=1)
-        names = f"a known field (did you mean {near[0]}?)" if near else f"one of {', '.join(known)}"
-        self.at.below(shortened(name)).note("an unknown field", names)
+        nearest = get_close_matches(name[:_SHOWN].lower(), known, n=1, cutoff=0)[0]
+        self.at.below(shortened(name)).note("an unknown field", f"a known one; the nearest is {nearest}")
 
     def __contains__(self, name: str) -> bool:
         return self._fields.get(name) is not None
