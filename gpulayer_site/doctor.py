@@ -48,13 +48,12 @@ def doctor(as_json: bool) -> None:
 def examine() -> Iterator[Finding]:
     """Everything that can be looked at from here, nearest first."""
     yield _versions()
+    config: Config | None = None
     try:
         config = find_config()
+        yield Finding("configuration", "ok", f"{config.url}, from {config.source}")
     except Failure as error:
         yield Finding("configuration", "wrong", *_halves(error))
-        config = None
-    else:
-        yield Finding("configuration", "ok", f"{config.url}, from {config.source}")
     folder = (config.data if config else None) or installation()
     if folder.is_dir():
         yield from _data_folder(folder)

@@ -10,7 +10,7 @@ from gpulayer_site.accounts.services import revoke_token
 
 
 @admin.register(ApiToken)
-class ApiTokenAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
+class ApiTokenAdmin(admin.ModelAdmin):
     """Everybody's tokens."""
 
     list_display = ("prefix", "user", "note", "created_at", "last_used_at", "expires_at", "revoked_at")

@@ -60,7 +60,7 @@ class SignInForm(forms.Form):
         if code:
             self.user = services.use_sign_in_code(typed=code, now=timezone.now())
         else:
-            self.user = authenticate(self.request, username=username, password=password)  # type: ignore[assignment]
+            self.user = authenticate(self.request, username=username, password=password)
         if self.user is None:
             throttle.note_failure(now=timezone.now(), **who)
             raise forms.ValidationError(self.WRONG_CODE if code else self.WRONG_PASSWORD, code="wrong")

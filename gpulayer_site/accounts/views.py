@@ -24,7 +24,7 @@ from gpulayer_site.accounts.models import ApiToken
 @require_http_methods(["GET", "HEAD", "POST"])
 def signin(request: HttpRequest) -> HttpResponse:
     """The sign-in form: user name and password, or a one-time code."""
-    form = SignInForm(request.POST or None, request=request)
+    form = SignInForm(request.POST if request.method == "POST" else None, request=request)
     if request.method == "POST" and form.is_valid() and form.user is not None:
         auth.login(request, form.user, backend="django.contrib.auth.backends.ModelBackend")
         return redirect(_next(request))
