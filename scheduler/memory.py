@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import MutableMapping
 from typing import Any, TypeVar
 
@@ -14,6 +15,12 @@ def remembered(store: Store) -> Store:
     """Count this mapping among what `forget` empties."""
     _stores.append(store)
     return store
+
+
+def trim(store: OrderedDict[Any, Any], most: int) -> None:
+    """Let go of what was remembered first until no more than `most` is left; several threads may do so at once."""
+    for key in list(store)[: max(0, len(store) - most)]:
+        store.pop(key, None)
 
 
 def forget() -> None:

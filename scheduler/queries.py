@@ -1,4 +1,4 @@
-"""What lists and answers need of rows: pages by key, each for a fixed number of queries, however many rows there are."""
+"""What lists and answers need of rows: pages by key, a fixed number of queries each, however many rows there are."""
 
 from __future__ import annotations
 

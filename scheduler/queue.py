@@ -15,7 +15,7 @@ from scheduler.core.errors import DocumentError
 from scheduler.core.parsing import parse_job
 from scheduler.core.spec import JobSpec, QueueEntry
 from scheduler.facts import MOST_NAMED
-from scheduler.memory import remembered
+from scheduler.memory import remembered, trim
 from scheduler.models import Decision, Job, JobState, Task, TaskState
 
 MOST_PARSED = 20_000
@@ -124,8 +124,7 @@ def _specs(ids: list[int]) -> Mapping[int, JobSpec | DocumentError]:
             if pk in missing:
                 _parsed[pk] = _parse(document)
     found = {pk: _parsed[pk] for pk in ids if pk in _parsed}
-    while len(_parsed) > max(MOST_PARSED, len(ids)):
-        _parsed.popitem(last=False)
+    trim(_parsed, max(MOST_PARSED, len(ids)))
     return found
 
 

@@ -14,7 +14,7 @@ import scheduler.core
 from scheduler.core.decision import Assignment
 from scheduler.core.devices import load_of
 from scheduler.core.schedule import PassResult
-from scheduler.memory import remembered
+from scheduler.memory import remembered, trim
 from scheduler.models import PassState, SchedulingPass
 from scheduler.records import FleetRecord, WorkerRecord, applied, changes, delta_from, packed, unpacked
 from scheduler.services.lease import Lease
@@ -42,16 +42,17 @@ def latest_pass() -> SchedulingPass | None:
 
 def seen_by(pass_row: SchedulingPass) -> FleetRecord:
     """The fleet as that pass saw it: the keyframe before it and every change since, at one query."""
-    if pass_row.pk not in _views:
+    records = _views.get(pass_row.pk)
+    if records is None:
         keyframes = SchedulingPass.objects.filter(keyframe=True, number__lte=pass_row.number).order_by("-number")
         rows = SchedulingPass.objects.filter(
             number__lte=pass_row.number, number__gte=keyframes.values("number")[:1]
         ).order_by("number")
-        records: dict[str, WorkerRecord] = {}
+        records = {}
         for data in rows.values_list("view", flat=True):
             records = applied(records, delta_from(data))
         _remember(pass_row, records)
-    return _views[pass_row.pk]
+    return records
 
 
 def begin(
@@ -115,5 +116,4 @@ def _place(place: Assignment) -> list[Any]:
 
 def _remember(row: SchedulingPass, records: FleetRecord) -> None:
     _views[row.pk] = records
-    while len(_views) > VIEWS_KEPT:
-        _views.popitem(last=False)
+    trim(_views, VIEWS_KEPT)

@@ -11,7 +11,7 @@ from scheduler.core.fleet import Fleet, TaskLoad, WorkerView
 from scheduler.core.schedule import schedule
 from scheduler.core.spec import QueueEntry
 from scheduler.facts import facts_by_id
-from scheduler.memory import remembered
+from scheduler.memory import remembered, trim
 from scheduler.models import Decision, Job, SchedulingPass
 from scheduler.queue import entry_of
 from scheduler.records import fleet_of
@@ -52,8 +52,7 @@ def recorded_at(row: Decision) -> Recorded:
     found = _expanded.get(key)
     if found is None:
         found = _expanded[key] = _expand(row)
-        while len(_expanded) > MOST_EXPANDED:
-            _expanded.popitem(last=False)
+        trim(_expanded, MOST_EXPANDED)
     return found
 
 
@@ -62,8 +61,7 @@ def view_seen_by(pass_row: SchedulingPass) -> Fleet:
     fleet = _fleets.get(pass_row.pk)
     if fleet is None:
         fleet = _fleets[pass_row.pk] = fleet_of(seen_by(pass_row), facts_by_id)
-        while len(_fleets) > MOST_FLEETS:
-            _fleets.popitem(last=False)
+        trim(_fleets, MOST_FLEETS)
     return fleet
 
 

@@ -73,7 +73,7 @@ def test_released_devices_are_given_again():
 
 def test_a_finished_task_holds_its_device_until_it_is_released():
     a_worker("a")
-    first, second = a_job(), a_job()
+    _, second = a_job(), a_job()
     a_pass()
     task = changed(Task.objects.get(), state="revoked", finished_at=NOW)
     changed(task.attempt, state="revoked", active=False, ended_at=NOW)

@@ -1,0 +1,112 @@
+"""Several schedulers at once, in processes of their own, on whichever database the tests run on."""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import time
+from threading import Barrier, Thread
+
+import pytest
+from django.db import connection, connections
+from django.db.models import Count, Sum
+from django.utils import timezone
+
+from scheduler.core.schedule import run_pass as decide
+from scheduler.models import Attempt, DeviceHold, Event, Job, SchedulingPass, Task
+from scheduler.queue import take_queue
+from scheduler.services import commits, ledger
+from scheduler.services.commits import Work, commit
+from scheduler.services.jobs import cancel_job
+from scheduler.services.lease import take
+from scheduler.services.passes import run_pass
+from scheduler.services.plans import Act, plan_for
+from scheduler.snapshot import take_fleet
+from tests.factories import NOW, a_job, a_worker, held
+from workers.models import Worker
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SCHEDULERS = 6
+
+
+def nothing_is_held_twice():
+    """The invariants, counted in the database."""
+    twice = DeviceHold.objects.filter(released_at=None).values("device").annotate(n=Count("pk")).filter(n__gt=1)
+    assert not twice.exists()
+    two_attempts = Attempt.objects.filter(active=True).values("job").annotate(n=Count("pk")).filter(n__gt=1)
+    assert not two_attempts.exists()
+    assert Attempt.objects.values("fence").distinct().count() == Attempt.objects.count()
+
+
+def schedule_for(seconds, name):
+    """The life of one scheduler process."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        run_pass(now=timezone.now, holder=name)
+    connections.close_all()
+
+
+def test_six_schedulers_at_once_hold_no_device_twice_and_leave_no_job_behind():
+    now = timezone.now()
+    for number in range(6):
+        a_worker(f"w{number}", gpus="4xA100", seen=now)
+    Worker.objects.update(heartbeat_seconds=3600)
+    jobs = [a_job(at=timezone.now()) for _ in range(60)]
+    connections.close_all()
+    context = multiprocessing.get_context("fork")
+    schedulers = [context.Process(target=schedule_for, args=(4, f"s{number}")) for number in range(SCHEDULERS)]
+    for process in schedulers:
+        process.start()
+    rng = random.Random(1)
+    while any(process.is_alive() for process in schedulers):
+        running = list(Job.objects.filter(state="assigned"))
+        for job in rng.sample(running, min(3, len(running))):
+            cancel_job(job=job, actor="user:mira", now=timezone.now())
+            nothing_is_held_twice()
+    assert [process.exitcode for process in schedulers] == [0] * SCHEDULERS
+    nothing_is_held_twice()
+    run_pass(now=timezone.now, holder="last")
+    left = Job.objects.filter(state="queued").count()
+    assert left == 0 or held() == 24
+    assert SchedulingPass.objects.aggregate(n=Sum("placed"))["n"] == Attempt.objects.count()
+    assert Task.objects.count() == Attempt.objects.count()
+    moves = Event.objects.filter(subject_kind="job", after="assigned").count()
+    assert moves == Attempt.objects.count()
+    assert len(jobs) == Job.objects.exclude(state="queued").count() + left
+
+
+def test_the_database_alone_refuses_a_second_hold(monkeypatch):
+    """Six plans for the same devices, made from one snapshot and committed at once, with no lease to keep them apart."""
+    a_worker("a", gpus="4xA100")
+    jobs = [a_job() for _ in range(4 * SCHEDULERS)]
+    monkeypatch.setattr(commits, "renew", lambda lease, now: None)
+    fleet, queue = take_fleet(now=NOW), take_queue()
+    lease = take(holder="test", now=NOW)
+    row = ledger.begin(
+        lease=lease, number=1, records=fleet.records, delta={}, queue_digest="", considered=0, planned=(), started_at=NOW
+    )  # fmt: skip
+    by_id = {queued.job.job_id: queued for queued in queue}
+    shares = []
+    for start in range(SCHEDULERS):
+        results = decide([queued.entry for queued in queue[start::SCHEDULERS]], fleet.fleet())
+        shares.append([plan_for(by_id[result.entry.job_id], result, Act.PLACE) for result in results])
+    work = Work(lease=lease, pass_row=row, keys=fleet.keys, clock=lambda: NOW)
+    barrier, tallies = Barrier(SCHEDULERS), []
+
+    def at_once(plans):
+        barrier.wait()
+        tallies.append(commit(plans, work))
+        connection.close()
+
+    threads = [Thread(target=at_once, args=(plans,)) for plans in shares]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(tally.placed for tally in tallies) == 4
+    assert sum(tally.refused for tally in tallies) == 4 * (SCHEDULERS - 1)
+    nothing_is_held_twice()
+    assert held() == 4
+    assert Job.objects.filter(state="assigned").count() == 4
+    assert len(jobs) == 24
