@@ -60,12 +60,12 @@ def _of_each_worker(entry: QueueEntry, claims: frozenset[str], census: Census) -
         unlike |= census.without_label(key, value)
     yield Code.LABEL, unlike
     yield Code.RESERVED, census.reserved(claims, ends=False)
-    processes = entry.spec.distributed and entry.spec.distributed.procs_per_worker * 1000
+    gang = entry.spec.distributed
     for code, totals, amount in (
         (Code.CPU_CORES, census.cpu, asked.cpu_millicores),
         (Code.MEMORY, census.memory, asked.memory_bytes),
         (Code.DISK, census.disk, asked.disk_bytes),
-        (Code.DIST_PROCS, census.cpu, processes),
+        (Code.DIST_PROCS, census.cpu, gang.procs_per_worker * 1000 if gang else None),
     ):
         if amount is not None:
             yield code, census.short_of(totals, amount)

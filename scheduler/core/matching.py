@@ -114,8 +114,8 @@ def one_kind(devices: Iterable[DeviceView], count: int) -> tuple[DeviceView, ...
     for device in devices:
         kinds[device.kind].append(device)
     del kinds[None][1:]
-    enough = next((alike for alike in kinds.values() if len(alike) >= count), None)
-    return tuple(enough if enough is not None else max(kinds.values(), key=len))
+    reached = min(count, max(map(len, kinds.values())))
+    return tuple(next(alike for alike in kinds.values() if len(alike) >= reached))
 
 
 def qualifying(asked: Resources, facts: WorkerFacts) -> tuple[DeviceView, ...]:

@@ -9,12 +9,13 @@ from scheduler.core.availability import AVAILABILITY, Setting
 from scheduler.core.bits import each
 from scheduler.core.board import Board
 from scheduler.core.capability import CAPABILITY
+from scheduler.core.causes import Split
 from scheduler.core.census import Census
 from scheduler.core.decision import Candidate, CandidateGroup
 from scheduler.core.evaluation import availability_reasons, compatibility_reasons
 from scheduler.core.policies import policy_key
 from scheduler.core.reasons import Code
-from scheduler.core.shapes import Shape, Split
+from scheduler.core.shapes import Shape
 from scheduler.core.spec import QueueEntry
 
 
