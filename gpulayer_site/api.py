@@ -9,9 +9,13 @@ from django.urls import path, re_path
 from ninja import NinjaAPI
 from ninja.openapi.schema import OpenAPISchema
 
+from gpulayer_site.accounts.api import router as account_router
+from gpulayer_site.accounts.auth import UserToken, session
 from gpulayer_site.bodies import StrictParser
 from gpulayer_site.problems import CONTENT_TYPE, install
 from scheduler.agent_api import router as agent_router
+from scheduler.api import router as jobs_router
+from workers.api import router as operators_router
 from workers.auth import CredentialBearer
 
 
@@ -33,6 +37,19 @@ def _name_problems(responses: dict[Any, dict[str, Any]]) -> None:
             response["content"] = {CONTENT_TYPE: response["content"]["application/json"]}
 
 
+people = ProblemAPI(
+    title="gpulayer API",
+    version="1",
+    description="Jobs, the decisions about them, and workers. Send `Authorization: Bearer glu_…`.",
+    auth=[UserToken(), session],
+    parser=StrictParser(),
+    docs_url=None,
+    urls_namespace="people",
+)
+for _router in (jobs_router, operators_router, account_router):
+    people.add_router("", _router)
+install(people)
+
 agents = ProblemAPI(
     title="gpulayer agent API",
     version="1",
@@ -52,6 +69,7 @@ def nothing_here(request: HttpRequest) -> None:
 
 
 urlpatterns = [
+    path("api/v1/", people.urls),
     path("api/agent/v1/", agents.urls),
     re_path(r"^api/", nothing_here),
 ]

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from ninja.parser import Parser
 
 from gpulayer_site.problems import problem
+from scheduler.core.errors import DocumentError, Problem
+from scheduler.core.reading import can_be_stored, quoted, show
+from scheduler.json_text import read_json
 from workers.refusals import Refused
+from workers.wire import MAX_ID, body_text
 
 MAX_BODY = {"/api/agent/v1/": 2 * 1024 * 1024, "/api/": 256 * 1024}
 """Bytes a body may have, by the first matching beginning of the path."""
-MAX_DEPTH = 32
-MAX_INTEGER = 2**63 - 1
 
 
 class BodyMiddleware:
@@ -38,14 +38,11 @@ class StrictParser(Parser):
     """JSON without what JSON leaves open: duplicate keys, NaN, numbers beyond 64 bits, NUL, broken Unicode, depth."""
 
     def parse_body(self, request: HttpRequest) -> Any:
-        """The body's JSON value. Raises Refused (400, 415)."""
+        """The body's JSON value. Raises Refused (400, 415), DocumentError."""
         if request.content_type != "application/json":
             raise Refused("unsupported_media_type", "the body must be application/json", status=415)
-        try:
-            value = json.loads(request.body, object_pairs_hook=_unique, parse_constant=_no_constant)
-        except (ValueError, RecursionError) as error:
-            raise _malformed(f"the body is not JSON: {error}") from error
-        _check(value, depth=0)
+        value = read_json(body_text(request.body))
+        _check_storable(value)
         return value
 
 
@@ -63,47 +60,17 @@ def _refusal(request: HttpRequest, bound: int) -> HttpResponseBase | None:
     return None
 
 
-def _malformed(detail: str) -> Refused:
-    return Refused("malformed", detail.encode("ascii", "backslashreplace").decode("ascii")[:300], status=400)
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise _malformed(f"the key {twice!r} is given twice")
-    return found
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise _malformed(f"{name} is not a JSON number")
-
-
-def _check(value: object, *, depth: int) -> None:
-    """Raise for anything that one of the databases, or the answer's own JSON, could not carry."""
-    if depth > MAX_DEPTH:
-        raise _malformed(f"nested deeper than {MAX_DEPTH} levels")
+def _check_storable(value: object) -> None:
+    """Raise for what one of the databases, or the answer's own JSON, could not carry."""
     match value:
-        case str():
-            _check_text(value)
+        case str() if not can_be_stored(value):
+            raise DocumentError([Problem("", quoted(value), "text without NUL and without halves of characters")])
         case dict():
             for key, inner in value.items():
-                _check_text(key)
-                _check(inner, depth=depth + 1)
+                _check_storable(key)
+                _check_storable(inner)
         case list():
             for inner in value:
-                _check(inner, depth=depth + 1)
-        case int() if abs(value) > MAX_INTEGER:
-            raise _malformed("a whole number is beyond 64 bits")
-        case float() if not math.isfinite(value):
-            raise _malformed("a number is beyond what can be represented")
-
-
-def _check_text(text: str) -> None:
-    if "\0" in text:
-        raise _malformed("text holds a NUL character")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise _malformed("text holds half of a surrogate pair") from error
+                _check_storable(inner)
+        case int() if abs(value) > MAX_ID:
+            raise DocumentError([Problem("", show(value), "whole numbers of at most 64 bits")])

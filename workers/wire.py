@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from http import HTTPStatus
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from scheduler.core.errors import Problem
+from workers.refusals import Refused
 
 MAX_ID = 2**63 - 1
 MAX_NAME = 200
@@ -19,6 +22,8 @@ Millis = Annotated[int, Field(ge=0, le=MAX_ID)]
 ExitCode = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00-\x1f\x7f]+$")]
 """One line of text without control characters."""
+WorkerName = Annotated[str, StringConstraints(max_length=MAX_NAME, pattern=r"^\w[\w.:+@-]*$")]
+"""What a new worker may be called: it stands in addresses, so no slashes and spaces."""
 Line = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Prose = Annotated[str, StringConstraints(max_length=4000, pattern=r"^[^\x00]*$")]
 
@@ -43,17 +48,6 @@ class ProblemItem(BaseModel):
     expected: str
 
 
-class HasProblem(Protocol):
-    """Anything that names a place, what was found there and what would be right."""
-
-    @property
-    def path(self) -> str: ...
-    @property
-    def found(self) -> str: ...
-    @property
-    def expected(self) -> str: ...
-
-
 class ProblemOut(BaseModel):
     """RFC 9457 problem details. `code` is stable and meant for programs."""
 
@@ -67,7 +61,7 @@ class ProblemOut(BaseModel):
 
 
 def problem_body(
-    status: int, detail: str, *, code: str, problems: Iterable[HasProblem] = (), **extra: int | str
+    status: int, detail: str, *, code: str, problems: Iterable[Problem] = (), **extra: int | str
 ) -> dict[str, Any]:
     """The members of one error answer. `problems` are all the things that are wrong; they are left out if none."""
     items = [{"path": item.path, "found": item.found, "expected": item.expected} for item in problems]
@@ -80,6 +74,14 @@ def problem_body(
         **({"problems": items} if items else {}),
         **extra,
     }
+
+
+def body_text(body: bytes) -> str:
+    """A body as text; raises Refused where it is no UTF-8."""
+    try:
+        return body.decode()
+    except UnicodeDecodeError as error:
+        raise Refused("malformed", f"byte {error.start} of the body is no UTF-8", status=400) from error
 
 
 ALWAYS = (400, 401, 422, 503)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
-from workers.wire import Answer, Body, Count, ExitCode, Id, Line, Millis, Name, ProblemOut, Prose
+from workers.wire import Answer, Body, Count, ExitCode, Id, Line, Millis, Name, ProblemOut, Prose, WorkerName
 
 MOST_ENROLLED = 2_000
 MOST_REGISTERED = 200
@@ -21,7 +21,7 @@ HostPath = Annotated[str, StringConstraints(max_length=4096, pattern=r"^[^\x00]*
 class NewcomerIn(Body):
     """A worker that asks to be let in."""
 
-    name: Name
+    name: WorkerName
     origin: Literal["local", "remote", "cloud"]
     simulated: bool = False
 

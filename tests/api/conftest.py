@@ -18,7 +18,6 @@ from workers.auth import create_enrolment_token
 @pytest.fixture(autouse=True)
 def own_data_folder(settings: Settings, tmp_path: Path) -> None:
     settings.GPULAYER_DATA = tmp_path
-    settings.ROOT_URLCONF = "gpulayer_site.api"
 
 
 @pytest.fixture

@@ -1,0 +1,9 @@
+"""The people's API: jobs with their decisions and logs, and the workers they may run on."""
+
+from ninja import Router
+
+from scheduler.api import jobs, machines
+
+router = Router()
+router.add_router("", jobs.router)
+router.add_router("", machines.router)

@@ -1,0 +1,76 @@
+"""Workers as a pass would see them now, and what runs on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+from ninja import Path, Query, Router
+
+from scheduler import queries
+from scheduler.api.wire import WorkerDetailOut, WorkersAsked, WorkersOut
+from scheduler.core.codec import worker_to_document
+from scheduler.core.fleet import WorkerView
+from workers.devices import device_boxes, free_count, summary
+from workers.refusals import NotFound
+from workers.wire import refusals
+
+router = Router(tags=["workers"])
+
+
+@router.get("workers", response={200: WorkersOut, **refusals()})
+def list_workers(request: HttpRequest, asked: Query[WorkersAsked]) -> Any:
+    """Live workers by name; `q` is part of a name."""
+    page = queries.workers_page(q=asked.q, after=asked.after, limit=asked.limit)
+    return {"items": [worker_document(row) for row in page.rows], "next": page.after}
+
+
+@router.get("workers/{name}", response={200: WorkerDetailOut, **refusals(404)})
+def get_worker(request: HttpRequest, name: Path[str]) -> Any:
+    """One worker with its devices and its document."""
+    row = queries.worker_row(name) if "\0" not in name else None
+    if row is None:
+        raise NotFound(f"no worker {name[:100]!r}", code="no_such_worker")
+    return {
+        **worker_document(row),
+        "devices": list(row.worker.devices.order_by("index", "pk")),
+        "document": worker_to_document(row.view) if row.view else None,
+    }
+
+
+def worker_document(row: queries.WorkerRow) -> dict[str, Any]:
+    """A worker as it is shown in lists."""
+    worker, view = row.worker, row.view
+    devices = view.facts.devices if view else None
+    return {
+        "name": worker.name,
+        "origin": worker.origin,
+        "simulated": worker.simulated,
+        "state": _states(view),
+        "note": view.state_note if view else "",
+        "last_seen_at": worker.last_seen_at,
+        "gpus": summary(view) if view else "not reported yet",
+        "gpus_free": free_count(device_boxes(view)) if view else 0,
+        "gpus_total": len(devices) if devices is not None else None,
+        "labels": dict(view.facts.labels) if view else {},
+        "tasks": [
+            {
+                "job_id": task.attempt.job.job_id,
+                "name": task.attempt.job.name,
+                "owner": task.attempt.job.owner.get_username(),
+                "state": task.state,
+                "devices": task.devices,
+            }
+            for task in row.tasks
+        ],
+        "agent_version": worker.agent_version,
+        "url": reverse("worker", args=[worker.name]),
+    }
+
+
+def _states(view: WorkerView | None) -> list[str]:
+    if view is None:
+        return ["enrolled"]
+    stated = (("draining", view.draining), ("unhealthy", view.unhealthy))
+    return ["online" if view.online else "offline", *(name for name, so in stated if so)]

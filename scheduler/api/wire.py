@@ -1,0 +1,199 @@
+"""What the people's API is asked with and what it answers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field, StringConstraints
+
+from workers.wire import Answer, Count, Line
+
+MOST_ROWS = 200
+
+State = Literal[
+    "queued", "paused", "assigned", "running", "cancelling", "succeeded", "failed", "cancelled", "timed_out",
+    "active", "over",
+]  # fmt: skip
+
+
+class JobsAsked(BaseModel):
+    """Which jobs are listed."""
+
+    state: State | None = None
+    q: Line = ""
+    owner: Line = ""
+    after: Annotated[str, StringConstraints(pattern=r"^j-[0-9]{1,18}$")] | None = None
+    limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 50
+
+
+class LogAsked(BaseModel):
+    """Which part of a log, and how."""
+
+    offset: Count = 0
+    format: Literal["text", "json"] = "text"
+    download: bool = False
+
+
+class WorkersAsked(BaseModel):
+    """Which workers are listed."""
+
+    q: Line = ""
+    after: Line = ""
+    limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 50
+
+
+class JobOut(Answer):
+    """A job, where it runs, and the stored answer to why. Times are UTC."""
+
+    job_id: str
+    name: str
+    owner: str
+    state: str
+    submitted_at: datetime
+    state_since: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+    exit_code: int | None
+    signal: int | None
+    failure_code: str
+    failure_text: str
+    simulated: bool
+    worker: str | None
+    devices: list[int]
+    short_answer: str | None
+    url: str
+
+
+class JobDetailOut(JobOut):
+    """A job with the sentence that answers why, and its document as it was understood."""
+
+    answer: str | None
+    spec: dict[str, Any]
+
+
+class JobsOut(Answer):
+    """Some jobs, newest first. `next` is what to ask for as `after`; null at the end."""
+
+    items: list[JobOut]
+    next: str | None
+
+
+class AnswerOut(Answer):
+    """Why the job is where it is: a state, one sentence, and what else there is to say."""
+
+    state: str
+    lead: str
+    more: list[str]
+
+
+class LossOut(Answer):
+    """Workers that a stage of the funnel loses, and why. `tone` is never, wait, rsv or none."""
+
+    key: str
+    label: str
+    count: int
+    tone: str
+
+
+class StageOut(Answer):
+    """How many workers are left at a stage of the funnel."""
+
+    key: str
+    label: str
+    count: int
+    losses: list[LossOut]
+
+
+class DecisionOut(Answer):
+    """The latest decision: the decision document, and its words. `candidates` are grouped if asked for so."""
+
+    version: int
+    job_id: str
+    policy: str
+    outcome: str
+    ever_schedulable: bool
+    tiers: list[dict[str, Any]]
+    assignments: list[dict[str, Any]]
+    group_reasons: list[dict[str, Any]]
+    job_reasons: list[dict[str, Any]]
+    notes: list[dict[str, Any]]
+    candidates: list[dict[str, Any]]
+    answer: AnswerOut
+    funnel: list[StageOut]
+    made_at: datetime
+    seen_at: datetime
+    intact: bool
+
+
+class RecordOut(Answer):
+    """One write of the program. `at_ms` is the worker's clock."""
+
+    stream: str
+    at_ms: int
+    text: str
+
+
+class LogPageOut(Answer):
+    """Part of a log. Ask on from `next`; when `ended`, there will be no more."""
+
+    records: list[RecordOut]
+    size: int
+    next: int
+    ended: bool
+
+
+class TaskOnOut(Answer):
+    """A task that holds something of the worker."""
+
+    job_id: str
+    name: str
+    owner: str
+    state: str
+    devices: list[int]
+
+
+class WorkerOut(Answer):
+    """A worker as a pass would see it now. `state`: online, offline, draining, unhealthy; enrolled: never seen."""
+
+    name: str
+    origin: str
+    simulated: bool
+    state: list[str]
+    note: str
+    last_seen_at: datetime | None
+    gpus: str
+    gpus_free: int
+    gpus_total: int | None
+    labels: dict[str, str]
+    tasks: list[TaskOnOut]
+    agent_version: str
+    url: str
+
+
+class DeviceOut(Answer):
+    """One device with its latest readings; null is unknown. Sizes are bytes, utilisation is per cent."""
+
+    index: int
+    uuid: str | None
+    model: str
+    present: bool
+    healthy: bool | None
+    health_note: str
+    utilisation: int | None
+    memory_used: int | None
+    foreign_memory: int | None
+
+
+class WorkerDetailOut(WorkerOut):
+    """A worker with its devices and its document: facts, state and load."""
+
+    devices: list[DeviceOut]
+    document: dict[str, Any] | None
+
+
+class WorkersOut(Answer):
+    """Some workers by name. `next` is what to ask for as `after`; null at the end."""
+
+    items: list[WorkerOut]
+    next: str | None
