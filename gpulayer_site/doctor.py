@@ -120,10 +120,10 @@ def _agent(people: People) -> Finding:
     except Failure as error:
         hint = "start one: gpulayer worker start" if error.code == "not_found" else ""
         return Finding("agent", "note", f"no worker is called {name}: this host takes no jobs", hint)
-    liveness = worker.get("liveness", "unknown")
-    if liveness == "online":
-        return Finding("agent", "ok", f"{name} is online")
-    return Finding("agent", "wrong", f"{name} is {liveness}", "is its agent running? `gpulayer up` starts one")
+    state = ", ".join(worker.get("state") or ["unknown"])
+    if "offline" in state or "unknown" in state:
+        return Finding("agent", "wrong", f"{name} is {state}", "is its agent running? `gpulayer up` starts one")
+    return Finding("agent", "ok" if state == "online" else "note", f"{name} is {state}")
 
 
 def _halves(error: Failure) -> tuple[str, str]:

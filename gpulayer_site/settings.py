@@ -195,6 +195,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
         "django": {"handlers": [], "level": "INFO", "propagate": True},
+        "django.request": {"level": "ERROR"},  # a refused request is the caller's business
         "django.server": {"handlers": [], "level": "WARNING", "propagate": True},
         "httpx": {"level": "WARNING"},
         "celery.app.trace": {"level": "WARNING"},  # a line for each pass would be thirty a minute

@@ -6,6 +6,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 
@@ -31,15 +32,15 @@ def cluster(folder: Path) -> Iterator[str]:
     tools = programs()
     assert tools is not None, "ask why_not() first"
     data, port = folder / "pgdata", _free_port()
-    quiet = {"check": True, "stdout": subprocess.DEVNULL}
-    subprocess.run([tools / "initdb", "-D", data, "-U", "gpulayer", "-A", "trust", "-E", "UTF8", "--no-sync"], **quiet)
+    quiet = partial(subprocess.run, check=True, stdout=subprocess.DEVNULL)
+    quiet([tools / "initdb", "-D", data, "-U", "gpulayer", "-A", "trust", "-E", "UTF8", "--no-sync"])
     settings = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
     control = [tools / "pg_ctl", "-D", data, "-l", folder / "postgresql.log", "-w"]
-    subprocess.run([*control, "-o", settings, "start"], **quiet)
+    quiet([*control, "-o", settings, "start"])
     try:
         yield f"postgres://gpulayer@127.0.0.1:{port}/postgres"
     finally:
-        subprocess.run([*control, "-m", "immediate", "stop"], **quiet)
+        quiet([*control, "-m", "immediate", "stop"])
 
 
 def _free_port() -> int:

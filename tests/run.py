@@ -13,7 +13,7 @@ import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -42,7 +42,7 @@ class Count:
             self.failed += 1
             self.broken.append(f"{name} (exit code {code})")
             return
-        for suite in ElementTree.parse(report).getroot().iter("testsuite"):
+        for suite in ET.parse(report).getroot().iter("testsuite"):
             total, skipped = int(suite.get("tests", 0)), int(suite.get("skipped", 0))
             failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
             self.skipped, self.failed = self.skipped + skipped, self.failed + failed
