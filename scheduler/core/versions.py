@@ -39,7 +39,12 @@ def parse_specifier(text: str) -> SpecifierSet | None:
 
 @lru_cache(maxsize=65536)
 def satisfies(version: str | None, specifier: str) -> bool | None:
-    """Whether the version meets the specifier, pre-releases included; None where the version is unknown."""
+    """Whether the version meets the specifier, pre-releases included; None where the version is unknown.
+
+    The empty specifier asks for nothing, so it is met by any.
+    """
+    if not specifier.strip():
+        return True
     known = parse_version(version) if version is not None else None
     if known is None:
         return None

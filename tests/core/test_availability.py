@@ -97,7 +97,8 @@ DEVICES = [
         a_job(gpus=2), a_worker(gpus=with_device(two, 1, foreign_memory_bytes=None)), [], id="unknown use is none"
     ),
     pytest.param(
-        a_job(gpus=2), a_worker(gpus=with_device(two, 0, healthy=False, reserved_for="j-9"), max_concurrent_tasks=4, busy=[0]),
+        a_job(gpus=2),
+        a_worker(gpus=with_device(two, 0, healthy=False, reserved_for="j-9"), max_concurrent_tasks=4, busy=[0]),
         [C.GPU_UNHEALTHY], id="a device is charged to the first cause alone",
     ),
     pytest.param(
