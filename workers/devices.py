@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -35,14 +35,25 @@ def free_count(boxes: Collection[DeviceBox]) -> int:
     return sum(box.look == "free" for box in boxes)
 
 
+def ranges(indices: Iterable[int]) -> str:
+    """Ascending indices in few letters: `0–3, 6`."""
+    runs: list[list[int]] = []
+    for index in indices:
+        if runs and index == runs[-1][-1] + 1:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
+
+
 def summary(worker: WorkerView) -> str:
-    """`8 × NVIDIA H100 80GB HBM3`, or each model with its number."""
+    """`8 × H100 80GB HBM3`, or each model with its number; the maker that most share is left out."""
     devices = worker.facts.devices
     if devices is None:
         return "GPUs unknown"
     counted: dict[str, int] = {}
     for device in devices:
-        model = device.model or "unknown model"
+        model = (device.model or "unknown model").removeprefix("NVIDIA ")
         counted[model] = counted.get(model, 0) + 1
     return ", ".join(f"{number} × {model}" for model, number in counted.items()) or "no GPU"
 

@@ -15,25 +15,32 @@ MARK = "ptag-goes-here"
 """Stands in the fragment's own `hx-ptag` until what it is the digest of is known."""
 
 
-def live_fragment(request: HttpRequest, template: str, context: dict[str, Any]) -> tuple[SafeString, str]:
-    """The fragment, and the tag that stays the same as long as not one character of it changes."""
+def live_fragment(
+    request: HttpRequest, template: str, context: dict[str, Any], *, beside: str = ""
+) -> tuple[SafeString, str]:
+    """The fragment, and the tag that stays the same while not one character of it, and of `beside`, changes."""
     body = render_to_string(template, {"ptag": MARK, **context}, request)
-    tag = hashlib.sha256(body.encode()).hexdigest()[:16]
+    tag = hashlib.sha256((body + beside).encode()).hexdigest()[:16]
     return mark_safe(body.replace(MARK, tag)), tag  # noqa: S308 - rendered by a template, which escaped it
 
 
-def respond(request: HttpRequest, *, page: str, fragment: str, context: dict[str, Any]) -> HttpResponse:
+def respond(
+    request: HttpRequest, *, page: str, fragment: str, context: dict[str, Any], aside: str | None = None
+) -> HttpResponse:
     """The fragment for htmx, with 304 while it is what the caller has; for everybody else the page around it.
 
-    The page template gets the fragment as `live`.
+    The page template gets the fragment as `live`. `aside` is another element that changes along with it, at a place
+    of its own: the page gets it as `aside`, htmx beside the fragment with `oob` set.
     """
-    live, tag = live_fragment(request, fragment, context)
+    still = render_to_string(aside, context, request) if aside else ""
+    live, tag = live_fragment(request, fragment, context, beside=still)
     if not is_fragment(request):
-        response = render(request, page, {**context, "live": live})
+        response = render(request, page, {**context, "live": live, "aside": mark_safe(still)})  # noqa: S308 - as above
     elif request.headers.get("HX-PTag") == tag:
         response = HttpResponse(status=304)
     else:
-        response = HttpResponse(live)
+        moving = render_to_string(aside, {**context, "oob": True}, request) if aside else ""
+        response = HttpResponse(live + moving)
     return tagged(response, tag)
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 R = TypeVar("R")
 S = TypeVar("S")
-M = TypeVar("M", bound=Model)
 
 ROWS = 25
 
@@ -33,10 +32,11 @@ class Page(Generic[R]):
 
     def map(self, change: Callable[[R], S]) -> Page[S]:
         """The same page with other rows."""
-        return replace(self, rows=tuple(change(row) for row in self.rows))  # type: ignore[arg-type, return-value]
+        rows = tuple(change(row) for row in self.rows)
+        return Page(rows, self.first, self.total, self.previous, self.next)
 
 
-def by_key(queryset: QuerySet[M], field: str, asked: Mapping[str, str], *, descending: bool = False) -> Page[M]:
+def by_key(queryset: QuerySet[Any], field: str, asked: Mapping[str, str], *, descending: bool = False) -> Page[Any]:
     """One page of rows ordered by a unique field, after or before the key that is asked for. Three queries.
 
     `asked` is the whole query string, whose `after` and `before` count here and whose other parts go on in the links.
@@ -52,7 +52,7 @@ def by_key(queryset: QuerySet[M], field: str, asked: Mapping[str, str], *, desce
     return _page(queryset, field, rows, kept, descending=descending)
 
 
-def _page(queryset: QuerySet[M], field: str, rows: list[M], kept: dict[str, str], *, descending: bool) -> Page[M]:
+def _page(queryset: QuerySet[Any], field: str, rows: list[Any], kept: dict[str, str], *, descending: bool) -> Page[Any]:
     total = queryset.count()
     if not rows:
         return Page((), 0, total, "", "")
@@ -67,7 +67,7 @@ def _page(queryset: QuerySet[M], field: str, rows: list[M], kept: dict[str, str]
     )
 
 
-def _beyond(queryset: QuerySet[M], field: str, key: Any, *, less: bool) -> QuerySet[M]:
+def _beyond(queryset: QuerySet[Any], field: str, key: str, *, less: bool) -> QuerySet[Any]:
     return queryset.filter(Q(**{f"{field}__{'lt' if less else 'gt'}": key}))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
@@ -22,25 +21,15 @@ STATES: Mapping[str, tuple[str, Q]] = {
 """Key -> heading and condition, in the order of the tabs."""
 
 
-@dataclass(frozen=True, slots=True)
-class StateTab:
-    """One state to choose, with its number of workers."""
-
-    key: str
-    text: str
-    count: int
-
-
 def live_workers() -> QuerySet[Worker]:
     """Every worker that is neither revoked nor retired."""
     return Worker.objects.filter(LIVE)
 
 
-def state_tabs() -> tuple[StateTab, ...]:
-    """Every state with its number; states of nobody are left out. One query."""
-    counts = live_workers().aggregate(**{key: Count("pk", filter=condition) for key, (_, condition) in STATES.items()
-                                         if condition}, all=Count("pk"))  # fmt: skip
-    return tuple(StateTab(key, text, counts[key]) for key, (text, _) in STATES.items() if counts[key] or key == "all")
+def state_counts() -> Mapping[str, int]:
+    """How many live workers are in each state. One query."""
+    counted = {key: Count("pk", filter=condition) for key, (_, condition) in STATES.items() if condition}
+    return live_workers().aggregate(all=Count("pk"), **counted)
 
 
 def found_workers(*, state: str, q: str, tier: str) -> QuerySet[Worker]:

@@ -29,6 +29,11 @@ class Environment:
     frameworks: tuple[str, ...] | None
     extras: str
 
+    @property
+    def torch(self) -> str:
+        """The version of its torch; empty where it has none or nobody knows."""
+        return next((text.removeprefix("torch ") for text in self.frameworks or () if text.startswith("torch ")), "")
+
 
 @dataclass(frozen=True, slots=True)
 class Fact:
@@ -125,7 +130,7 @@ class WorkerRow:
         if seen is None:
             return "never"
         age = (timezone.now() - seen).total_seconds()
-        return "just now" if age < FRESH_SECONDS else f"{duration(age)} ago"
+        return "just now" if age < FRESH_SECONDS else f"{duration(age, coarse=True)} ago"
 
     @property
     def environments(self) -> list[Environment]:
@@ -133,13 +138,9 @@ class WorkerRow:
         return [_environment(name, env) for name, env in self.view.facts.environments] if self.view else []
 
     @property
-    def environment_words(self) -> str:
-        """The environments in a few words, each with its torch."""
-        words = []
-        for environment in self.environments:
-            torch = [text for text in environment.frameworks or () if text.startswith("torch ")]
-            words.append(" ".join([environment.name, *torch]))
-        return ", ".join(words)
+    def torches(self) -> list[tuple[str, str]]:
+        """(environment, its torch or nothing) for every environment."""
+        return [(environment.name, environment.torch) for environment in self.environments]
 
     @property
     def facts(self) -> list[Fact]:

@@ -8,13 +8,14 @@ from typing import Any
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from scheduler.core.fleet import WorkerView
 from scheduler.core.spec import Origin
 from workers.live import respond
-from workers.paging import by_key
-from workers.queries import found_workers, live_workers, state_tabs
+from workers.paging import by_key, link
+from workers.queries import STATES, found_workers, live_workers, state_counts
 from workers.rows import WorkerRow, device_rows
 
 ViewsOf = Callable[[Sequence[str]], Mapping[str, WorkerView]]
@@ -36,14 +37,28 @@ def worker_list(request: HttpRequest, views_of: ViewsOf, tasks_on: TasksOn) -> H
     context = {
         "nav": "workers",
         "page": page.map(lambda worker: WorkerRow(worker, views.get(worker.name))),
-        "tabs": state_tabs(),
-        "state": filters["state"] or "all",
+        "base": reverse("workers"),
+        "tabs": _tabs(filters),
+        "state": filters["state"] if filters["state"] in STATES else "all",
         "filters": filters,
         "filtered": any(filters.values()),
         "tiers": list(Origin),
         "query": request.GET.urlencode(),
     }
-    return respond(request, page="workers/workers.html", fragment="workers/_rows.html", context=context)
+    return respond(
+        request, page="workers/workers.html", fragment="workers/_rows.html", aside="_partials/_state_tabs.html",
+        context=context,
+    )  # fmt: skip
+
+
+def _tabs(filters: Mapping[str, str]) -> list[dict[str, str]]:
+    """Every state that anybody is in, and all."""
+    counts = state_counts()
+    return [
+        {"key": key, "text": text, "count": f"{counts[key]:,}", "link": link(filters, state=key)}
+        for key, (text, _) in STATES.items()
+        if counts[key] or key in ("all", filters["state"])
+    ]
 
 
 @require_GET

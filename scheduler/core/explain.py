@@ -18,7 +18,7 @@ from scheduler.core.words import Clock, agrees, in_utc
 
 __all__ = [
     "Answer", "FunnelStage", "Loss", "answer", "asks_for", "code_label", "code_tone", "cores", "funnel",
-    "group_sentence", "note_sentence", "sentence", "short_answer", "size", "sizes",
+    "group_sentence", "note_sentence", "sentence", "short_answer", "size", "sizes", "tier_sentences", "tier_words",
 ]  # fmt: skip
 
 _PLACED = {
@@ -74,7 +74,7 @@ def _placed(entry: QueueEntry, decision: SchedulingDecision, state: str, exit_co
     verb = _PLACED.get(state, "Starts on")
     if exit_code is not None and verb.endswith(" on"):
         verb = f"{verb.removesuffix(' on')} with exit code {exit_code} on"
-    more = (*why.more, *_tiers(decision))
+    more = (*why.more, *tier_sentences(decision))
     word = "placed" if state == "queued" else state
     if state in _STILL_THERE:
         return Answer(word, f"{verb} {place_of(decision)}: {why.lead}.", more)
@@ -86,7 +86,7 @@ def _unplaced(entry: QueueEntry, decision: SchedulingDecision, clock: Clock) -> 
     waiting = decision.outcome is Outcome.WAITING
     said = what_it_waits_for(entry, decision, clock) if waiting else why_never(entry, decision)
     notes = tuple(capital(note_sentence(note)) for note in decision.notes) if decision.groups() else ()
-    return Said(said.lead, (*said.more, *notes, *(_tiers(decision) if waiting else ())), said.short)
+    return Said(said.lead, (*said.more, *notes, *(tier_sentences(decision) if waiting else ())), said.short)
 
 
 def _all_reserved(decision: SchedulingDecision) -> bool:
@@ -100,25 +100,25 @@ def _what_becomes_of_it(entry: QueueEntry) -> str:
     return "It stays queued (on_unschedulable: queue) and is decided again when the fleet changes."
 
 
-def _tiers(decision: SchedulingDecision) -> tuple[str, ...]:
+def tier_sentences(decision: SchedulingDecision) -> tuple[str, ...]:
     """What became of each target, where there are several."""
     if len(decision.tiers) < 2:
         return ()
-    return tuple(_tier(tier.name, tier.status, decision) for tier in decision.tiers)
+    return tuple(f"Target {tier.name}: {tier_words(tier.status, decision)}." for tier in decision.tiers)
 
 
-def _tier(name: str, status: TierStatus, decision: SchedulingDecision) -> str:
+def tier_words(status: TierStatus, decision: SchedulingDecision) -> str:
+    """What became of one target, as a clause."""
     free = sum(len(group.workers) for group in decision.groups() if group.codes == (Code.TIER_CLOSED,))
     closed = (
         f"closed, because an earlier target could run this job later (fallback_when: incompatible);"
         f" {free:,} {agrees(free, 'worker', 'workers')} behind it could take it now,"
         f" and fallback_when: unavailable would let {agrees(free, 'it', 'them')}"
     )
-    words = {
+    return {
         TierStatus.PLACED: "taken",
         TierStatus.WAITING: "could run it, not now",
         TierStatus.NEVER: "no worker could ever run it",
         TierStatus.CLOSED: closed if free else closed.split(";", maxsplit=1)[0],
         TierStatus.NOT_NEEDED: "not needed",
-    }
-    return f"Target {name}: {words[status]}."
+    }[status]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as member
 from typing import Any
 
 import yaml
@@ -25,7 +26,7 @@ class BoundField:
 
     field: Field
     text: str = ""
-    errors: list[str] = field(default_factory=list)
+    errors: list[str] = member(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +43,8 @@ class SubmitForm:
     """Every field with its text; `rest` is the part of the document that no field can show."""
 
     fields: dict[str, BoundField]
-    rest: Document = field(default_factory=dict)
-    other_errors: list[Problem] = field(default_factory=list)
+    rest: Document = member(default_factory=dict)
+    other_errors: list[Problem] = member(default_factory=list)
 
     @classmethod
     def empty(cls) -> SubmitForm:
@@ -126,9 +127,16 @@ class SubmitForm:
         return max(fits, key=lambda bound: len(bound.field.path), default=None)
 
 
+class _Dumper(yaml.SafeDumper):
+    """Lists on one line, maps on many."""
+
+
+_Dumper.add_representer(list, lambda dumper, items: dumper.represent_sequence("tag:yaml.org,2002:seq", items, True))
+
+
 def yaml_of(document: Document) -> str:
-    """The document as YAML that a person would write: in the given order, short lists on one line."""
-    return yaml.safe_dump(document, sort_keys=False, default_flow_style=None, allow_unicode=True, width=100)
+    """The document as YAML that a person would write, in the given order."""
+    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, default_flow_style=False, allow_unicode=True, width=100)
 
 
 def _rest(text: str) -> Document:

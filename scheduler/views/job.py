@@ -64,7 +64,8 @@ def candidates(request: HttpRequest, job_id: str) -> HttpResponse:
         raise Http404("this job has no decision yet")
     if not is_fragment(request):
         return _placement_page(request, frame, rec)
-    return render(request, "scheduler/_candidate_rows.html", candidate_context(request, frame.job, rec))
+    context = {**candidate_context(request, frame.job, rec), "oob": True}
+    return render(request, "scheduler/_candidate_rows.html", context)
 
 
 @require_GET
@@ -103,5 +104,3 @@ def _page(
     head = head_context(frame, request.user, read=read.row.pk if read else None)
     head_html, _ = live_fragment(request, "scheduler/_live.html", head)
     return render(request, template, {**head, **context, "live": head_html})
-
-

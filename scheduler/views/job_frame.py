@@ -10,9 +10,9 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.shortcuts import get_object_or_404
 
 from scheduler.core import explain
+from scheduler.core.answers import capital
 from scheduler.core.decision import TierStatus
 from scheduler.core.explain import Answer
-from scheduler.core.spec import FallbackWhen
 from scheduler.models import Job, JobState, SchedulingPass, Task
 from scheduler.services.jobs import may_cancel
 from scheduler.services.recorded import Recorded, recorded
@@ -21,6 +21,8 @@ from scheduler.views.pills import job_pill
 from workers.moments import clock, duration, now
 
 LAST_LINES = 8
+SAID_BY_THE_ANSWER = ("exit_code", "unschedulable")
+"""Failures that the one sentence already tells in full."""
 
 TONES = {
     "ok": ("ok", "circle-check"),
@@ -36,16 +38,12 @@ TONES = {
 }
 """Pill kind -> tone and icon of the answer."""
 
-_TIERS = {
-    TierStatus.PLACED: ("ok", "used"),
-    TierStatus.WAITING: ("wait", "can run it, not now"),
-    TierStatus.NEVER: ("never", "no worker there can run it"),
-    TierStatus.CLOSED: ("none", "closed"),
-    TierStatus.NOT_NEEDED: ("none", "not needed"),
-}
-_FALLBACKS = {
-    FallbackWhen.UNAVAILABLE: "tried when no worker before it can take the job now",
-    FallbackWhen.INCOMPATIBLE: "tried only when no worker before it could ever run the job",
+_TIER_TONES = {
+    TierStatus.PLACED: "ok",
+    TierStatus.WAITING: "wait",
+    TierStatus.NEVER: "never",
+    TierStatus.CLOSED: "none",
+    TierStatus.NOT_NEEDED: "none",
 }
 
 
@@ -54,10 +52,15 @@ class TierStep:
     """One target of the job, in order."""
 
     name: str
+    heading: str
     tone: str
     text: str
-    on: bool
     later: bool
+
+    @property
+    def on(self) -> bool:
+        """Whether it counted in this decision."""
+        return self.tone != "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,8 @@ def head_context(frame: Frame, user: AbstractBaseUser | AnonymousUser, *, read: 
         "facts": list(_facts(frame)),
         "answer": answer_of(frame),
         "failure": _failure(frame),
-        "tiers": _tiers(rec) if rec else (),
+        "tiers": _tiers(rec) if rec and len(rec.decision.tiers) > 1 else (),
+        "worker": frame.task.worker.name if frame.task else "",
         "confirmed": _confirmed(frame),
         "can_cancel": not job.is_over and job.state != JobState.CANCELLING and may_cancel(user, job),
         "poll": "" if job.is_over else "1s",
@@ -105,7 +109,9 @@ def answer_of(frame: Frame) -> Answer:
     job, rec = frame.job, frame.recorded
     if rec is None:
         return Answer(state=job.state, lead=_undecided(job), more=())
-    return explain.answer(rec.entry, rec.decision, state=job.state, exit_code=job.exit_code)
+    said = explain.answer(rec.entry, rec.decision, state=job.state, exit_code=job.exit_code)
+    shown_as_tiers = explain.tier_sentences(rec.decision)
+    return Answer(said.state, said.lead, tuple(text for text in said.more if text not in shown_as_tiers))
 
 
 def pill_with_time(job: Job, pill: tuple[str, str]) -> tuple[str, str]:
@@ -143,19 +149,22 @@ def _facts(frame: Frame) -> Iterable[tuple[str, str]]:
 def _failure(frame: Frame) -> tuple[str, str] | None:
     """What the agent said of it, in words, and its code."""
     job = frame.job
-    return (job.failure_text or "It failed", job.failure_code) if job.failure_text or job.failure_code else None
+    if not job.failure_code or job.failure_code in SAID_BY_THE_ANSWER:
+        return None
+    return capital(job.failure_text or "it failed"), job.failure_code
 
 
 def _tiers(rec: Recorded) -> tuple[TierStep, ...]:
-    spec = rec.entry.spec
-    steps = []
-    for place, tier in enumerate(rec.decision.tiers):
-        tone, text = _TIERS[tier.status]
-        if place and tier.status in (TierStatus.CLOSED, TierStatus.NOT_NEEDED):
-            text = f"{text}: {_FALLBACKS[spec.fallback_when]}"
-        on = tier.status in (TierStatus.PLACED, TierStatus.WAITING, TierStatus.NEVER)
-        steps.append(TierStep(tier.name, tone, text, on, later=place > 0))
-    return tuple(steps)
+    return tuple(
+        TierStep(
+            name=tier.name,
+            heading=f"{tier.name}, fallback when {rec.entry.spec.fallback_when}" if place else tier.name,
+            tone=_TIER_TONES[tier.status],
+            text=explain.tier_words(tier.status, rec.decision),
+            later=place > 0,
+        )
+        for place, tier in enumerate(rec.decision.tiers)
+    )
 
 
 def _confirmed(frame: Frame) -> str:
@@ -179,5 +188,3 @@ def _output(task: Task | None) -> dict[str, Any]:
 def without_output(context: dict[str, Any]) -> dict[str, Any]:
     """The frame for the log's own page, which shows the output itself."""
     return {**context, "output": (), "live_query": context["live_query"] + "&tab=log"}
-
-

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from django.contrib.auth.decorators import login_required
 from django.db.models import BigIntegerField, Case, F, Q, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from scheduler.core import explain
@@ -18,9 +19,10 @@ from scheduler.models import Job, JobState, Task
 from scheduler.models.decisions import Outcome
 from scheduler.models.jobs import JOB_OVER
 from scheduler.views.pills import job_pill
+from workers.devices import ranges
 from workers.live import respond
 from workers.moments import duration, now
-from workers.paging import by_key
+from workers.paging import by_key, link
 
 RECENTLY = timedelta(hours=1)
 MOST_COUNTED = 10_000
@@ -46,6 +48,7 @@ class Tab:
     key: str
     text: str
     count: str
+    link: str
 
 
 class JobRow:
@@ -61,7 +64,7 @@ class JobRow:
     @property
     def devices(self) -> str:
         """Indices of its devices."""
-        return ", ".join(map(str, self.task.devices)) if self.task else ""
+        return ranges(self.task.devices) if self.task else ""
 
     @property
     def waited(self) -> str:
@@ -89,6 +92,7 @@ def job_list(request: HttpRequest) -> HttpResponse:
     state = asked.get("state", "recent")
     state = state if state in STATES else "recent"
     moment = now()
+    kept = {name: asked.get(name, "") for name in ("q", "owner")}
     chosen = _matching(_in_state(state, moment), asked, request.user.get_username())
     if state in ("recent", "queued"):
         page = by_key(chosen.annotate(place=_PLACE), "place", asked)
@@ -98,14 +102,24 @@ def job_list(request: HttpRequest) -> HttpResponse:
     context = {
         "nav": "jobs",
         "page": page.map(lambda job: JobRow(job, tasks.get(job.pk))),
-        "tabs": [Tab(key, text, _counted(_in_state(key, moment))) for key, text in STATES.items()],
+        "base": reverse("jobs"),
+        "tabs": _tabs(moment, kept),
         "state": state,
         "q": asked.get("q", ""),
         "owner": asked.get("owner", ""),
         "filtered": bool(asked.get("q") or asked.get("owner")),
         "query": request.GET.urlencode(),
     }
-    return respond(request, page="scheduler/jobs.html", fragment="scheduler/_rows.html", context=context)
+    return respond(
+        request, page="scheduler/jobs.html", fragment="scheduler/_rows.html", aside="_partials/_state_tabs.html",
+        context=context,
+    )  # fmt: skip
+
+
+def _tabs(moment: datetime, kept: Mapping[str, str]) -> list[Tab]:
+    return [
+        Tab(key, text, _counted(_in_state(key, moment)), link(kept, state=key)) for key, text in STATES.items()
+    ]  # fmt: skip
 
 
 def _in_state(state: str, moment: datetime) -> QuerySet[Job]:
@@ -142,10 +156,10 @@ def _counted(jobs: QuerySet[Job]) -> str:
 
 def _why(job: Job, kind: str) -> tuple[str, str]:
     """Tone and words of why it is where it is; no tone where nothing is wrong."""
-    if job.failure_code and job.failure_code != "unschedulable":
-        return "never", job.failure_code
     if job.state == JobState.FAILED and job.exit_code:
         return "never", f"exit {job.exit_code}"
+    if job.failure_code and job.failure_code != "unschedulable":
+        return "never", job.failure_code
     if job.decision is None:
         return "", "" if job.is_over else "not decided yet"
     words = str(job.decision.summary.get("short_answer", ""))

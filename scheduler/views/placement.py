@@ -20,7 +20,7 @@ from scheduler.models.decisions import Outcome
 from scheduler.services.recorded import Recorded, recorded_at
 from scheduler.views.candidate_rows import FEW, PILLS, Candidates, Query, segment_of
 
-MOST_GROUPS = 12
+MOST_GROUPS = 8
 MOST_HISTORY = 50
 NAMES = 3
 
@@ -63,8 +63,10 @@ class GroupRow:
     tone: str
     pill: tuple[str, str]
     reasons: tuple[tuple[str, str], ...]
-    names: str
+    first: str
     example: str
+    """What stands against the first of them, with its own figures."""
+    others: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,8 @@ def decision_asked_for(job: Job, latest: Recorded | None, data: Mapping[str, str
     wanted = data.get("d", "")
     if not wanted or (latest and wanted == str(latest.row.pk)):
         return latest
-    row = Decision.objects.select_related("pass_row", "job").filter(job=job, pk=wanted).first() if _is_key(wanted) else None
+    kept = Decision.objects.select_related("pass_row", "job").filter(job=job)
+    row = kept.filter(pk=wanted).first() if _is_key(wanted) else None
     if row is None:
         raise Http404("no such decision of this job; it may have been dropped for newer ones")
     return recorded_at(row)
@@ -107,14 +110,16 @@ def placement_context(request: HttpRequest, job: Job, rec: Recorded | None) -> d
     context = candidate_context(request, job, rec)
     groups = rec.decision.groups()
     known = sum(len(group.workers) for group in groups)
+    inside = [group for group in groups if Code.TARGET not in group.codes]
     stages = _funnel(rec)
     return {
         **context,
         "rows": render_to_string("scheduler/_candidate_rows.html", context, request),
         "funnel": stages if known > FEW else (),
         "funnel_title": f"How {known:,} workers became {stages[-1].count:,}" if stages else "",
-        "groups": [_group_row(rec, group) for group in groups[:MOST_GROUPS]] if known > FEW else (),
-        "more_groups": max(0, len(groups) - MOST_GROUPS),
+        "groups": [_group_row(rec, group) for group in inside[:MOST_GROUPS]] if known > FEW else (),
+        "more_groups": max(0, len(inside) - MOST_GROUPS),
+        "outside": known - sum(len(group.workers) for group in inside),
         "notes": [explain.note_sentence(note) for note in rec.decision.notes],
         "history": _history(job),
     }
@@ -146,17 +151,16 @@ def _loss_link(loss: explain.Loss) -> str:
 
 def _group_row(rec: Recorded, group: CandidateGroup) -> GroupRow:
     key = segment_of(group.verdict, group.codes)
-    first = rec.decision.candidate(group.workers[0])
-    rest = len(group.workers) - NAMES
-    names = ", ".join(group.workers[:NAMES]) + (f" and {rest:,} more" if rest > 0 else "")
-    sentences = [explain.sentence(reason) for reason in first.reasons]
+    first, *others = group.workers
+    rest = len(others) - NAMES
     return GroupRow(
         count=len(group.workers),
         tone={"selected": "ok", "free": "ok", "busy": "wait", "outside": "none"}.get(key, "never"),
         pill=PILLS[key],
         reasons=tuple((explain.code_tone(code), explain.code_label(code)) for code in group.codes),
-        names=names,
-        example="; ".join(sentences),
+        first=first,
+        example="; ".join(explain.sentence(reason) for reason in rec.decision.candidate(first).reasons),
+        others=", ".join(others[:NAMES]) + (f" and {rest:,} more" if rest > 0 else ""),
     )
 
 

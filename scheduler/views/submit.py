@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
@@ -64,7 +65,7 @@ def _submitted(request: HttpRequest, draft: Draft) -> HttpResponse:
     draft = _checked(draft)
     if not draft.problems:
         try:
-            job = submit_job(document=draft.document, owner=request.user, now=now())
+            job = submit_job(document=draft.document, owner=_user(request), now=now())
         except DocumentError as error:
             draft = Draft(draft.form, draft.text, draft.document, error.problems)
         else:
@@ -141,6 +142,11 @@ def _with_lines(draft: Draft) -> Iterable[dict[str, Any]]:
     for problem in draft.problems:
         yield {"line": line_of(draft.text, problem.path), "path": problem.path, "found": problem.found,
                "expected": problem.expected}  # fmt: skip
+
+
+def _user(request: HttpRequest) -> User:
+    assert isinstance(request.user, User)
+    return request.user
 
 
 def _is_yaml(request: HttpRequest) -> bool:

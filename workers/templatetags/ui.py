@@ -7,12 +7,14 @@ from datetime import datetime
 from typing import Any
 
 from django import template
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from scheduler.core.explain import size as size_in_words
 from workers.devices import DeviceBox
+from workers.devices import ranges as in_ranges
 from workers.moments import clock, duration
 
 register = template.Library()
@@ -161,6 +163,12 @@ def size(value: int | None) -> str:
 
 
 @register.filter
+def ranges(indices: Iterable[int]) -> str:
+    """Indices in few letters."""
+    return in_ranges(indices)
+
+
+@register.filter
 def count(value: int | None) -> str:
     """A number with thousands separators."""
     return "" if value is None else f"{value:,}"
@@ -179,9 +187,20 @@ def cmd(text: str) -> dict[str, str]:
 
 
 @register.simple_tag
+def linked(text: str, worker: str) -> SafeString | str:
+    """A sentence in which the worker's name leads to its page."""
+    before, name, after = text.partition(worker) if worker else (text, "", "")
+    if not name:
+        return text
+    return format_html('{}<a href="{}">{}</a>{}', before, reverse("worker", args=[name]), name, after)
+
+
+@register.simple_tag
 def simulated() -> SafeString:
     """The mark of what is not real."""
-    return format_html('<span class="lbl sim" title="{}">{}</span>', "Not a real machine; its tasks only sleep", "simulated")
+    return format_html(
+        '<span class="lbl sim" title="{}">{}</span>', "Not a real machine; its tasks only sleep", "simulated"
+    )
 
 
 @register.inclusion_tag("_partials/_pager.html")
