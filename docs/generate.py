@@ -10,7 +10,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from gpulayer_site.cli import main as root  # noqa: E402 - found from the line above
-from scheduler.core.explain import code_label
+from scheduler.core.labels import code_label  # noqa: E402
 from scheduler.core.reasons import Code  # noqa: E402
 
 _INTRODUCTION = "# Commands\n\nMade from the program itself by `make docs`; each is what `gpulayer … --help` prints.\n"
@@ -25,8 +25,8 @@ def reasons() -> str:
     """Every reason code with its kind."""
     rows = "".join(f"| `{code.text}` | {code.kind.value} | {code_label(code)} |\n" for code in Code)
     return (
-        "# Reason codes\n\nMade from the program itself by `make docs`. A *capability* reason says never, whatever ends;\n"
-        "an *availability* reason says not now.\n\n| code | kind | in short |\n|---|---|---|\n" + rows
+        "# Reason codes\n\nMade from the program itself by `make docs`. A *capability* reason says never, whatever\n"
+        "ends; an *availability* reason says not now.\n\n| code | kind | in short |\n|---|---|---|\n" + rows
     )
 
 

@@ -20,8 +20,11 @@ START_SECONDS = 60
 class Installation:
     """`gpulayer up` in a process of its own; everything that it prints is kept."""
 
-    def __init__(self, folder: Path, *words: str, port: int | None = None, **environment: str) -> None:
+    def __init__(
+        self, folder: Path, *words: str, port: int | None = None, python: str = sys.executable, **environment: str
+    ) -> None:
         self.folder = folder
+        self.python = python
         self.data = folder / "data"
         self.home = folder / "home"
         self.home.mkdir(exist_ok=True)
@@ -30,7 +33,8 @@ class Installation:
         self.text = ""
         self._changed = threading.Condition()
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "gpulayer_site.cli", "up", *words],
+            [python, "-m", "gpulayer_site.cli", "up", *words],
+            cwd=folder,
             env=self.environment() | environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -59,12 +63,7 @@ class Installation:
     def environment(self) -> dict[str, str]:
         """What its processes, and commands that belong to it, are started with."""
         kept = {key: os.environ[key] for key in ("PATH", "TMPDIR", "LANG") if key in os.environ}
-        return kept | {
-            "HOME": str(self.home),
-            "GPULAYER_DATA": str(self.data),
-            "PORT": str(self.port),
-            "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
-        }
+        return kept | {"HOME": str(self.home), "GPULAYER_DATA": str(self.data), "PORT": str(self.port)}
 
     def wait_for(self, pattern: str, seconds: float = START_SECONDS) -> re.Match[str]:
         """The first place where it has printed `pattern`; an error with all that it printed when it does not."""
@@ -95,7 +94,8 @@ class Installation:
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         """A `gpulayer` command as the same user."""
         return subprocess.run(
-            [sys.executable, "-m", "gpulayer_site.cli", *words],
+            [self.python, "-m", "gpulayer_site.cli", *words],
+            cwd=self.folder,
             env=self.environment(),
             capture_output=True,
             text=True,
