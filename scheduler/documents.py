@@ -35,7 +35,7 @@ def read_text(text: str, *, format: Format = "auto") -> object:
         except NotJsonError:
             if format == "json":
                 raise  # otherwise it may be YAML in flow style
-    documents = [data for _, data in read_yaml(text, most_nodes=MOST_NODES)]
+    documents = [document.data for document in read_yaml(text, most_nodes=MOST_NODES)]
     if len(documents) != 1:
         raise DocumentError([Problem("", f"{len(documents) or 'no'} documents", "one document")])
     return documents[0]
@@ -95,8 +95,10 @@ def _items(data: object) -> list[Located]:
 
 
 def _yaml_items(text: str) -> list[Located]:
-    located = []
-    for line, data in read_yaml(text):
-        items = data if isinstance(data, list) else [data]
-        located += [(line, item) for item in items]
-    return [Located(f"document {number}, from line {line}", item) for number, (line, item) in enumerate(located, 1)]
+    found: list[tuple[int, object]] = []
+    for document in read_yaml(text):
+        if isinstance(document.data, list):
+            found += zip(document.item_lines, document.data, strict=True)
+        else:
+            found.append((document.line, document.data))
+    return [Located(f"document {number}, from line {line}", item) for number, (line, item) in enumerate(found, 1)]

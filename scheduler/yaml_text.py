@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import yaml
 
@@ -21,8 +22,18 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NO_KEY = object()
 
 
-def read_yaml(text: str, *, most_nodes: int | None = None) -> Iterator[tuple[int, object]]:
-    """Every document with the line it begins at; empty ones are passed over. Raises `DocumentError`."""
+@dataclass(frozen=True, slots=True)
+class YamlDocument:
+    """One document and where it stands."""
+
+    data: object
+    line: int
+    item_lines: tuple[int, ...]
+    """Of a list, where each item begins."""
+
+
+def read_yaml(text: str, *, most_nodes: int | None = None) -> Iterator[YamlDocument]:
+    """Every document of the text; empty ones are passed over. Raises `DocumentError`."""
     try:
         yield from _Builder(most_nodes).build(yaml.parse(text, Loader=_LOADER))
     except yaml.MarkedYAMLError as error:
@@ -43,22 +54,27 @@ class _Builder:
     def __init__(self, most_nodes: int | None) -> None:
         self.most_nodes = most_nodes
         self.nodes = 0
+        self.item_lines: list[int] = []
         self.open: list[tuple[dict[Any, Any] | list[Any], object]] = []
 
-    def build(self, events: Iterator[Any]) -> Iterator[tuple[int, object]]:
+    def build(self, events: Iterator[Any]) -> Iterator[YamlDocument]:
+        """Each document as soon as it ends."""
         line, root = 1, None
         for event in events:
             match event:
                 case yaml.DocumentStartEvent():
                     root = None
+                    self.item_lines.clear()
                 case yaml.DocumentEndEvent():
                     if root is not None:
-                        yield line, root
+                        yield YamlDocument(root, line, tuple(self.item_lines))
                 case yaml.AliasEvent():
                     self.refuse(event, f"the alias *{event.anchor}", "the value itself; aliases are not read")
                 case yaml.ScalarEvent() | yaml.MappingStartEvent() | yaml.SequenceStartEvent():
                     if not self.open:
                         line = event.start_mark.line + 1
+                    elif len(self.open) == 1 and isinstance(root, list):
+                        self.item_lines.append(event.start_mark.line + 1)
                     root = self.begin(event, root)
                 case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                     self.open.pop()
@@ -76,6 +92,7 @@ class _Builder:
         return value if at_root else root
 
     def count(self, event: Any) -> None:
+        """Keep the document within bounds."""
         self.nodes += 1
         if event.tag is not None and event.tag != "!":
             self.refuse(event, f"the tag {event.tag}", "a plain value; tags are not read")
@@ -85,6 +102,7 @@ class _Builder:
             self.refuse(event, "a document that is nested too deeply", f"at most {DEEPEST} levels")
 
     def put(self, event: Any, value: object) -> None:
+        """Add the value to what is open: as an item, as a field's name, or as that field's value."""
         if not self.open:
             return
         container, key = self.open[-1]
@@ -101,6 +119,7 @@ class _Builder:
             self.open[-1] = (container, value)
 
     def scalar(self, event: Any) -> object:
+        """What a plain scalar means; one in quotes is text."""
         text: str = event.value
         if not event.implicit[0]:
             return text
@@ -115,6 +134,7 @@ class _Builder:
         except DocumentError as error:
             self.refuse(event, error.problems[0].found, error.problems[0].expected)
 
-    def refuse(self, event: Any, found: str, expected: str) -> Any:
+    def refuse(self, event: Any, found: str, expected: str) -> NoReturn:
+        """Raise one problem at the event's place."""
         mark = event.start_mark
         refuse(f"line {mark.line + 1}, column {mark.column + 1}", found, expected)

@@ -67,6 +67,7 @@ def code_tone(code: Code | str) -> str:
         return "rsv"
     return "never" if known.kind is Kind.CAPABILITY or known in _NEVER else "wait"
 
+
 _CHECKS: dict[Code, str] = LABELS | {
     Code.TARGET: "target",
     Code.NOT_PINNED: "pinned",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from scheduler.core.quantities import parse_cores, parse_size
 from scheduler.core.readers import (
     checked,
@@ -13,7 +15,7 @@ from scheduler.core.readers import (
     pairs_of,
     whole,
 )
-from scheduler.core.reading import At, Reader, Section, quoted
+from scheduler.core.reading import At, Reader, Section, can_be_stored, quoted
 from scheduler.core.spec import (
     Accelerator,
     Distributed,
@@ -76,7 +78,7 @@ def read_job(document: object, at: At) -> JobSpec | None:
     command = job.require("command", _command, 'a list of arguments, such as ["python", "train.py"]')
     target = job.require("target", one_of(Origin), "local, remote or cloud")
     env = job.read("env", _variables) or ()
-    secrets = job.read("secrets", _variables) or ()
+    secrets = job.read("secrets", _secrets) or ()
     _no_variable_twice(env, secrets, at)
     resources = job.read_or("resources", _resources, Resources())
     spec = JobSpec(
@@ -142,6 +144,21 @@ def _variable_name(value: object, at: At) -> str | None:
 _variables = pairs_of(
     _variable_name, free_text(what="environment values", longest=LONGEST_ARGUMENT), most=MOST_ENTRIES
 )  # fmt: skip
+
+
+def _secret(value: object, at: At) -> str | None:
+    """Text, of which no complaint shows a letter."""
+    if isinstance(value, str) and len(value) <= LONGEST_ARGUMENT and can_be_stored(value):
+        return value
+    at.note("a value, which is not shown", f"text in quotes without NUL, at most {LONGEST_ARGUMENT:,} characters")
+    return None
+
+
+def _secrets(value: object, at: At) -> tuple[tuple[str, str], ...] | None:
+    if isinstance(value, Mapping):
+        return pairs_of(_variable_name, _secret, most=MOST_ENTRIES)(value, at)
+    at.note("a value, which is not shown", "a mapping of names to text")
+    return None
 
 
 def _no_variable_twice(env: tuple[tuple[str, str], ...], secrets: tuple[tuple[str, str], ...], at: At) -> None:
