@@ -12,7 +12,10 @@ _COMMANDS = {
     "job": ("scheduler.cli:job", "Submit jobs, see where they were placed and why, read logs, cancel."),
     "worker": ("workers.cli:worker", "List machines, let one take jobs, or simulate a fleet."),
     "schedule": ("scheduler.cli_offline:schedule", "Decide jobs against workers from files, without a server."),
-    "compat": ("scheduler.cli_offline:compat", "Say of one worker and one job from files which checks pass and which fail."),
+    "compat": (
+        "scheduler.cli_offline:compat",
+        "Say of one worker and one job from files which checks pass and which fail.",
+    ),
     "token": ("gpulayer_site.cli_server:token", "Make API tokens."),
     "admin": ("gpulayer_site.cli_server:admin", "Get in as the administrator."),
     "doctor": ("gpulayer_site.doctor:doctor", "Look for what is wrong with this installation."),

@@ -7,6 +7,7 @@ import hashlib
 import os
 import secrets
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 DEFAULT = ".data"
@@ -14,7 +15,7 @@ DEFAULT = ".data"
 _SOCKET_PATH_MAX = 100
 
 
-def data_folder(environ: "os._Environ[str] | dict[str, str]" = os.environ) -> Path:
+def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """The absolute path of the data folder: `GPULAYER_DATA`, else `.data` below the current folder."""
     return Path(environ.get("GPULAYER_DATA") or DEFAULT).expanduser().absolute()
 

@@ -17,7 +17,7 @@ _SECRETS = ("SECRET_KEY", "DATABASE_URL", "GPULAYER_BROKER_URL", "GPULAYER_TOKEN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """One part: its command, how long it may take to stop, whether it is ready, what of its words is not worth a line."""
+    """One part: its command, how long it may take to stop, whether it is ready, which of its lines are only noise."""
 
     name: str
     argv: tuple[str, ...]
