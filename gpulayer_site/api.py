@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from django.http import Http404, HttpRequest
 from django.urls import path, re_path
@@ -63,7 +63,7 @@ agents.add_router("", agent_router)
 install(agents)
 
 
-def nothing_here(request: HttpRequest) -> None:
+def nothing_here(request: HttpRequest) -> NoReturn:
     """Answer for every path under /api/ that is none."""
     raise Http404(request.path_info)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
+from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Path, Router, Status
@@ -61,7 +62,7 @@ def create_worker_token(request: HttpRequest, payload: WorkerTokenIn) -> Any:
         origin=payload.origin or "",
         simulated=payload.simulated,
         note=payload.note,
-        created_by=request.user,  # type: ignore[arg-type]
+        created_by=cast("User", request.user),
         now=timezone.now(),
     )
     return Status(201, {"token": secret, "expires_at": row.expires_at})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -61,7 +62,7 @@ def submit_job(
     document = read_text(body_text(request.body), format=kind)
     try:
         job = jobs.submit_job(
-            document=document, owner=request.user, now=timezone.now(), idempotency_key=idempotency_key
+            document=document, owner=cast("User", request.user), now=timezone.now(), idempotency_key=idempotency_key
         )
     except jobs.KeyReusedError as error:
         raise Refused("idempotency_key_reused", str(error)) from error

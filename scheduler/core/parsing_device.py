@@ -13,7 +13,7 @@ from scheduler.core.spec import Accelerator, MemoryKind
 
 MOST_DEVICES = 4_096
 HIGHEST_INDEX = 65_535
-LONGEST_FACT = 1_000
+LONGEST_FACT = 500
 SIZE = 'a size with its unit, such as "81559MiB"; a plain number is GB'
 _FIELDS = (
     "index", "uuid", "model", "kind", "memory", "memory_kind", "compute_capability", "mig", "health", "health_note",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -89,7 +90,7 @@ def reunite(running: Mapping[int, Sequence[Running]], *, now: datetime) -> dict[
     return reunions
 
 
-def _rows(tasks: QuerySet[Task]) -> list[dict[str, object]]:
+def _rows(tasks: QuerySet[Task]) -> list[dict[str, Any]]:
     fields = (
         "pk",
         "state",

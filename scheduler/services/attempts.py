@@ -1,4 +1,4 @@
-"""What agents do with the tasks given to them: claim, start, finish, release. Late and repeated calls change nothing."""
+"""What agents do with tasks given to them: claim, start, finish, release. Late and repeated calls change nothing."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import logging
 import os
 import stat
 from collections.abc import Iterator
@@ -34,6 +35,8 @@ from scheduler.services.log_frames import (
 )
 from workers.refusals import Refused
 
+journal = logging.getLogger(__name__)
+
 CAP_BYTES = 1024**3
 """No log grows beyond this; the last frame of one that reached it says so."""
 NOTICE = f"[gpulayer] this log reached {CAP_BYTES // 1024**3} GiB; what the program wrote after this was not kept\n"
@@ -57,20 +60,25 @@ class LogPage:
 
 
 def append_log(*, task_id: int, offset: int, body: bytes, now: datetime) -> int:
-    """Append whole frames at `offset` and return the log's new size.
+    """Append whole frames at `offset` and return how much of the agent's bytes is stored.
 
     The same bytes again change nothing and are answered alike. Refused: `log_malformed` (422), `log_gap` (416, with
-    the true `size`), `log_differs` (409), `log_full` (413), `log_disk_full` (507).
+    the true `size`), `log_differs` (409), `log_full` (413), `log_disk_full` and `log_unusable` (507).
     """
     _check_frames(body)
-    with _opened(task_id, os.O_RDWR | os.O_CREAT) as log:
+    with _kept_by_the_disk(task_id), _opened(task_id, os.O_RDWR | os.O_CREAT) as log:
         fcntl.flock(log, fcntl.LOCK_EX)
         size = Task.objects.values_list("log_size", flat=True).get(pk=task_id)
+        full = size >= _threshold()
         fresh = _fresh(log, size=size, offset=offset, body=body)
-        if not fresh:
-            return size
-        if size >= _threshold():
+        if fresh == b"":
+            return offset + len(body) if full else size
+        if full:
             raise Refused("log_full", f"this log has reached its {CAP_BYTES} bytes", status=413, size=size)
+        if fresh is None:
+            raise Refused("log_differs", "other bytes are already stored at this offset", status=409, size=size)
+        if offset > size:
+            raise Refused("log_gap", f"the log has {size} bytes, not {offset}", status=416, size=size)
         if size + len(fresh) >= _threshold():
             fresh += encode(Frame("stderr", int(now.timestamp() * 1000), NOTICE.encode()))
         _write(log, fresh, size)
@@ -81,7 +89,8 @@ def append_log(*, task_id: int, offset: int, body: bytes, now: datetime) -> int:
 
 def read_log(task: HasLog, *, offset: int, page_bytes: int = PAGE_BYTES) -> LogPage:
     """The records from `offset`, which must be the beginning of a frame (0, or an earlier page's `next`)."""
-    frames, size = [], task.log_size
+    size = task.log_size
+    frames: list[Frame] = []
     if offset > size:
         raise Refused("log_gap", f"the log has {size} bytes so far", status=416, size=size)
     chunk = _read(task.pk, offset, min(page_bytes, size - offset))
@@ -121,26 +130,19 @@ def _check_frames(body: bytes) -> None:
         raise Refused("log_malformed", str(error), status=HTTPStatus.UNPROCESSABLE_ENTITY) from error
 
 
-def _fresh(log: int, *, size: int, offset: int, body: bytes) -> bytes:
-    """What of `body` the log doesn't have yet; what it has must be the same bytes."""
-    if offset > size:
-        raise Refused("log_gap", f"the log has {size} bytes, not {offset}", status=416, size=size)
-    known = min(size - offset, len(body))
+def _fresh(log: int, *, size: int, offset: int, body: bytes) -> bytes | None:
+    """What of `body` the log doesn't have yet; None if what it has there are other bytes."""
+    known = max(0, min(size - offset, len(body)))
     if known and os.pread(log, known, offset) != body[:known]:
-        raise Refused("log_differs", "other bytes are already stored at this offset", status=409, size=size)
+        return None
     return body[known:]
 
 
 def _write(log: int, data: bytes, offset: int) -> None:
-    try:
-        while data:
-            written = os.pwrite(log, data, offset)
-            data, offset = data[written:], offset + written
-        os.fdatasync(log)
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        raise Refused("log_disk_full", "the server's disk for logs is full", status=507) from error
+    while data:
+        written = os.pwrite(log, data, offset)
+        data, offset = data[written:], offset + written
+    os.fdatasync(log)
 
 
 def _read(task_id: int, offset: int, length: int) -> bytes:
@@ -149,8 +151,21 @@ def _read(task_id: int, offset: int, length: int) -> bytes:
     try:
         with _opened(task_id, os.O_RDONLY) as log:
             return os.pread(log, length, offset)
-    except FileNotFoundError:
+    except OSError:
+        journal.warning("The log of task %s cannot be read.", task_id, exc_info=True)
         return b""
+
+
+@contextmanager
+def _kept_by_the_disk(task_id: int) -> Iterator[None]:
+    """What the disk does not do is told to the agent as 507: it keeps the rest and tries again later."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise Refused("log_disk_full", "the server's disk for logs is full", status=507) from error
+        journal.warning("The log of task %s cannot be written.", task_id, exc_info=True)
+        raise Refused("log_unusable", "the server cannot write this log", status=507) from error
 
 
 @contextmanager
@@ -166,7 +181,7 @@ def _opened(task_id: int, flags: int) -> Iterator[int]:
         os.close(inside)
     try:
         if not stat.S_ISREG(os.fstat(log).st_mode):
-            raise FileNotFoundError(f"the log of task {task_id} is no regular file")
+            raise OSError(errno.EINVAL, f"the log of task {task_id} is no regular file")
         yield log
     finally:
         os.close(log)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -11,7 +13,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from scheduler.models import Attempt, DeviceHold, Job, Task
+from scheduler.models import Attempt, DeviceHold, Job, JobState, Task
 from scheduler.services.holding import draw_fences
 from scheduler.services.jobs import submit_job
 from scheduler.services.machines import move_job
@@ -48,13 +50,9 @@ class Caller:
 
     def call(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
         """One call; `body` goes as JSON."""
-        return self.client.generic(
-            method,
-            f"{ROOT}/{path}",
-            **({} if body is None else {"data": _json(body), "content_type": "application/json"}),
-            headers={"Authorization": f"Bearer {self.secret}"},
-            **more,
-        )
+        data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        headers = {"Authorization": f"Bearer {self.secret}"}
+        return self.client.generic(method, f"{ROOT}/{path}", data, "application/json", headers=headers, **more)
 
     def post(self, path: str, body: Any) -> Any:
         return self.call("POST", path, body)
@@ -91,7 +89,7 @@ class Caller:
         self.epochs[name] = answer["epoch"]
         return answer
 
-    def register_fleet(self, names: list[str]) -> dict[str, Any]:
+    def register_fleet(self, names: Sequence[str]) -> dict[str, Any]:
         answer = self.ok("fleet/register", {"registrations": [self.registration(name) for name in names]})
         self.epochs.update({each["worker"]: each["epoch"] for each in answer["answers"]})
         return answer
@@ -147,11 +145,5 @@ def assigned(agent: Caller, job: Job, worker: str, *, devices: tuple[int, ...] =
     task = Task.objects.create(attempt=attempt, worker=machine, devices=list(devices), state_since=now)
     for device in Device.objects.filter(worker=machine, index__in=devices, present=True):
         DeviceHold.objects.create(task=task, device=device, worker=machine)
-    assert move_job(job, "assigned", frm="queued", actor="scheduler", now=now)
+    assert move_job(job, JobState.ASSIGNED, frm=JobState.QUEUED, actor="scheduler", now=now)
     return Placed(job=job, task=task.pk, fence=fence, epoch=agent.epochs[worker])
-
-
-def _json(body: Any) -> bytes:
-    import json
-
-    return body if isinstance(body, bytes) else json.dumps(body).encode()

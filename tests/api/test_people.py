@@ -97,7 +97,7 @@ def test_the_decision_names_every_candidate_with_its_reasons(as_mira: Person, ag
     assert candidate["worker"] == "w1"
     assert [reason["code"] for reason in candidate["reasons"]] == ["gpu_count"]
     assert decision["answer"]["state"] == "never"
-    assert [stage["key"] for stage in decision["funnel"]][0] == "workers"
+    assert decision["funnel"][0]["key"] == "workers"
     grouped = as_mira("GET", f"jobs/{job}/decision?grouped=true").json()
     assert grouped["candidates"][0]["workers"] == ["w1"]
     assert as_mira("GET", f"jobs/{job}").json()["answer"] == decision["answer"]["lead"]
@@ -116,10 +116,8 @@ def test_a_log_is_read_as_records_page_by_page_or_as_text(as_mira: Person, agent
     agent.ok(placed.path("claim"), placed.guard)
     agent.put_log(placed, frames("one\n") + frames("two\n", stream=b"e"))
     page = as_mira("GET", f"{path}?format=json").json()
-    assert [(record["stream"], record["text"]) for record in page["records"]] == [
-        ("stdout", "one\n"),
-        ("stderr", "two\n"),
-    ]
+    said = [(record["stream"], record["text"]) for record in page["records"]]
+    assert said == [("stdout", "one\n"), ("stderr", "two\n")]
     assert (page["size"], page["next"], page["ended"]) == (34, 34, False)
     text = as_mira("GET", path)
     assert b"".join(text.streaming_content) == b"one\ntwo\n"

@@ -15,8 +15,9 @@ from tests.api.callers import Caller, Placed, assigned, frames, place
 
 pytestmark = pytest.mark.django_db
 
-START = {"pid": 4711, "workdir": "/tmp/job"}
+START: dict[str, Any] = {"pid": 4711, "workdir": "/tmp/job"}
 WELL = {"exit_code": 0, "signal": None, "duration_ms": 1200, "log_size": 0, "start_error": None, "timed_out": False}
+BODIES: dict[str, dict[str, Any]] = {"claim": {}, "started": START, "finish": WELL, "release": {}}
 
 
 def run(agent: Caller, placed: Placed) -> None:
@@ -84,7 +85,7 @@ def test_old_calls_that_arrive_again_change_nothing(agent: Caller, placed: Place
         pytest.param({"exit_code": 0}, "succeeded", "succeeded", "", id="exit code 0: succeeded"),
         pytest.param({"exit_code": 3}, "failed", "failed", "exit_code", id="exit code 3: failed"),
         pytest.param({"exit_code": None, "signal": 9}, "failed", "failed", "signal", id="killed: failed"),
-        pytest.param({"exit_code": 1, "timed_out": True}, "timed_out", "timed_out", "timed_out", id="too long: timed out"),
+        pytest.param({"exit_code": 1, "timed_out": True}, *["timed_out"] * 3, id="too long: timed out"),
         pytest.param(
             {"exit_code": None, "start_error": {"code": "workdir_missing", "detail": "no /data on w1"}},
             "failed", "failed", "workdir_missing", id="not started: failed",
@@ -127,7 +128,7 @@ def test_of_two_different_reports_the_first_stands_and_the_other_is_evidence(age
 def test_nothing_is_done_for_a_wrong(
     agent: Caller, placed: Placed, call: str, wrong: dict[str, int], code: str
 ) -> None:
-    body = {"claim": {}, "started": START, "finish": WELL, "release": {}}[call]
+    body = BODIES[call]
     answer = agent.post(placed.path(call), {**placed.guard, **body, **wrong})
     assert (answer.status_code, answer.json()["code"]) == (409, code)
     assert states(placed) == ("assigned", "assigned", "assigned")
@@ -137,7 +138,7 @@ def test_nothing_is_done_for_a_wrong(
 def test_another_workers_task_is_not_found(placed: Placed, enrolment: Callable[..., Caller], call: str) -> None:
     other = enrolment().enrol("w2")
     other.register("w2")
-    body = {"claim": {}, "started": START, "finish": WELL, "release": {}}[call]
+    body = BODIES[call]
     answer = other.post(placed.path(call), {**placed.guard, **body})
     assert (answer.status_code, answer.json()["code"]) == (404, "no_such_task")
     assert other.put_log(placed, frames("x")).status_code == 404
@@ -148,7 +149,7 @@ def test_another_workers_task_is_not_found(placed: Placed, enrolment: Callable[.
     ("call", "code"), [("started", "not_claimed"), ("finish", "not_claimed"), ("release", "not_finished")]
 )
 def test_a_task_that_was_not_claimed_cannot_be(agent: Caller, placed: Placed, call: str, code: str) -> None:
-    body = {"started": START, "finish": WELL, "release": {}}[call]
+    body = BODIES[call]
     answer = agent.post(placed.path(call), {**placed.guard, **body})
     assert (answer.status_code, answer.json()["code"]) == (409, code)
 

@@ -131,7 +131,7 @@ def is_alive(row: Worker, now: datetime) -> bool:
 
 def _take_over(rows: list[Worker], credential: Credential, now: datetime) -> None:
     """Revoke the credentials that no worker is left to use."""
-    former = {row.credential_id for row in rows} - {None}
+    former = {row.credential_id for row in rows if row.credential_id is not None}
     taken = {row.pk for row in rows}
     used = set(
         Worker.objects.filter(credential__in=former).exclude(pk__in=taken).values_list("credential_id", flat=True)
