@@ -13,7 +13,7 @@ import yaml
 
 from scheduler.core.errors import Problem
 from scheduler.forms.fields import FIELDS, GROUPS, Field
-from scheduler.forms.kinds import Unreadable
+from scheduler.forms.kinds import UnreadableError
 
 Document = dict[str, Any]
 
@@ -79,7 +79,7 @@ class SubmitForm:
                 continue
             try:
                 _put(document, bound.field.path, bound.field.kind.read(bound.text))
-            except Unreadable as error:
+            except UnreadableError as error:
                 problems.append(Problem(bound.field.path, bound.text, str(error)))
         return _merged(_with_joined_fallbacks(document), self.rest), tuple(problems)
 

@@ -15,13 +15,13 @@ _SECONDS = {"s": 1, "min": 60, "m": 60, "h": 3600, "d": 86_400}
 _FRAMEWORK = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)\s*(.*)")
 
 
-class Unreadable(ValueError):
+class UnreadableError(ValueError):
     """A text that cannot become a value; the message says what would be right."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A pair of functions: `read` may raise `Unreadable`; `show` may raise anything for a value it cannot show."""
+    """A pair of functions: `read` may raise `UnreadableError`; `show` may raise anything for a value it cannot show."""
 
     read: Callable[[str], Any]
     show: Callable[[Any], str]
@@ -31,7 +31,7 @@ class Kind:
         try:
             text = self.show(value)
             back = self.read(text)
-        except (Unreadable, AttributeError, TypeError, ValueError):
+        except (UnreadableError, AttributeError, TypeError, ValueError):
             return None
         return text if back == value and type(back) is type(value) else None
 
@@ -60,7 +60,7 @@ def _argv(raw: str) -> list[str]:
     try:
         return shlex.split(raw)
     except ValueError as error:
-        raise Unreadable(f"words as a shell splits them ({str(error).lower()})") from error
+        raise UnreadableError(f"words as a shell splits them ({str(error).lower()})") from error
 
 
 def _lines(raw: str) -> list[str]:
@@ -76,9 +76,9 @@ def _pairs(lines: Iterable[str]) -> dict[str, str]:
     for line in lines:
         name, equals, value = line.partition("=")
         if not equals:
-            raise Unreadable(f"name=value; `{line}` has no `=`")
+            raise UnreadableError(f"name=value; `{line}` has no `=`")
         if name.strip() in found:
-            raise Unreadable(f"each name once; `{name.strip()}` is there twice")
+            raise UnreadableError(f"each name once; `{name.strip()}` is there twice")
         found[name.strip()] = value.strip()
     return found
 
@@ -88,7 +88,7 @@ def _frameworks(raw: str) -> dict[str, str]:
     for line in _lines(raw):
         parts = _FRAMEWORK.fullmatch(line)
         if not parts:
-            raise Unreadable(f"a name and a rule, such as `torch >=2.5,<3`; `{line}` is neither")
+            raise UnreadableError(f"a name and a rule, such as `torch >=2.5,<3`; `{line}` is neither")
         found[parts[1]] = parts[2]
     return found
 
