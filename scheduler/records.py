@@ -61,13 +61,30 @@ class WorkerRecord(NamedTuple):
 
 FleetRecord = Mapping[str, WorkerRecord]
 """By worker name."""
+Known = tuple[WorkerRecord, WorkerView]
 FactsById = Callable[[Iterable[int]], Mapping[int, WorkerFacts]]
 
 
-def fleet_of(records: FleetRecord, facts_by_id: FactsById) -> Fleet:
-    """The core's fleet, made of records and the facts they name."""
+def fleet_of(records: FleetRecord, facts_by_id: FactsById, known: dict[str, Known] | None = None) -> Fleet:
+    """The core's fleet, made of records and the facts they name.
+
+    `known` remembers views between calls: of a worker that is as it was, the very same value is given again, by which
+    the core knows that it has nothing new to learn of it.
+    """
     facts = facts_by_id({record.facts for record in records.values()})
-    return Fleet(tuple(view_of(name, records[name], facts[records[name].facts]) for name in sorted(records)))
+    known = {} if known is None else known
+    views = []
+    for name, record in sorted(records.items()):
+        former = known.get(name)
+        if former is None or former[0] != record:
+            former = known[name] = (record, _viewed(name, record, facts[record.facts], former))
+        views.append(former[1])
+    return Fleet(tuple(views))
+
+
+def _viewed(name: str, record: WorkerRecord, facts: WorkerFacts, former: Known | None) -> WorkerView:
+    view = view_of(name, record, facts)
+    return replace(view, facts=former[1].facts) if former and former[1].facts == view.facts else view
 
 
 def view_of(name: str, record: WorkerRecord, facts: WorkerFacts) -> WorkerView:

@@ -12,8 +12,9 @@ from django.db.models import Q
 
 from scheduler.core.fleet import Fleet
 from scheduler.facts import facts_by_id
+from scheduler.memory import remembered
 from scheduler.models import Reservation, Task
-from scheduler.records import DeviceRecord, TaskRecord, WorkerRecord, fleet_of
+from scheduler.records import DeviceRecord, Known, TaskRecord, WorkerRecord, fleet_of
 from workers.models import Device, Health, Intent, Label, LabelSource, Liveness, Worker
 
 MISSES = 3
@@ -29,6 +30,12 @@ _USUAL_DEVICE = (
     & (Q(healthy=True) | Q(healthy__isnull=True, worker__simulated=True))
 )
 GONE_NOTE = "missing since the last probe"
+
+
+MOST_STRANGERS = 1_000
+"""How many workers are remembered that are not asked for at the moment."""
+
+_known: dict[str, Known] = remembered({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,9 @@ class FleetSnapshot:
 
     def fleet(self) -> Fleet:
         """As the core sees it."""
-        return fleet_of(self.records, facts_by_id)
+        if len(_known) > 2 * len(self.records) + MOST_STRANGERS:
+            _known.clear()
+        return fleet_of(self.records, facts_by_id, _known)
 
 
 @dataclass(frozen=True, slots=True)

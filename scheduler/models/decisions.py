@@ -34,7 +34,7 @@ class Decision(models.Model):
     fingerprint = models.CharField(max_length=64)
     """Over what counts as a change: outcome, tiers, assignments, group codes, each candidate's verdict and codes."""
     digest = models.CharField(max_length=64)
-    """SHA-256 (hex) of the whole decision's canonical document."""
+    """SHA-256 (hex) over everything it was made from and what came of it (`scheduler.services.digests`)."""
     summary = models.JSONField()
     """Answer, short answer, funnel, counts, tiers, assignments: what lists and pages show without expanding."""
     holders = models.JSONField(default=list)

@@ -59,6 +59,8 @@ class SchedulingPass(models.Model):
     workers = models.PositiveIntegerField(default=0)
     queue_digest = models.CharField(max_length=64)
     """SHA-256 (hex) over the entries it considered, in order."""
+    view_digest = models.CharField(max_length=64)
+    """SHA-256 (hex) over the whole view, also where only changes are written down."""
     keyframe = models.BooleanField(default=False)
     view = models.BinaryField()
     placements = models.BinaryField()

@@ -8,10 +8,9 @@ from datetime import datetime
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import scheduler.core
-from scheduler.core.decision import Assignment
 from scheduler.core.devices import load_of
 from scheduler.core.schedule import PassResult
 from scheduler.memory import remembered, trim
@@ -33,6 +32,32 @@ def rules_revision() -> str:
         if path.suffix in (".py", ".csv"):
             digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
+
+
+class PlannedPlacement(NamedTuple):
+    """What one job was to get: where, and the load of one of its tasks."""
+
+    position: int
+    job_id: str
+    assignments: list[tuple[str, list[int]]]
+    """Worker and device indices, by rank."""
+    cpu_millicores: int
+    memory_bytes: int
+    disk_bytes: int
+
+
+def planned_placement(result: PassResult) -> PlannedPlacement:
+    """What this result gives its job."""
+    load = load_of(result.entry, ())
+    assignments = [(place.worker, list(place.devices)) for place in result.decision.assignments]
+    return PlannedPlacement(
+        result.position, result.entry.job_id, assignments, load.cpu_millicores, load.memory_bytes, load.disk_bytes
+    )
+
+
+def placements_of(row: SchedulingPass) -> list[PlannedPlacement]:
+    """What the pass planned, in order."""
+    return [PlannedPlacement(*fields) for fields in unpacked(row.placements)]
 
 
 def latest_pass() -> SchedulingPass | None:
@@ -57,7 +82,7 @@ def seen_by(pass_row: SchedulingPass) -> FleetRecord:
 
 def begin(
     *, lease: Lease, number: int, records: FleetRecord, delta: Mapping[str, WorkerRecord | None], queue_digest: str,
-    considered: int, planned: Sequence[PassResult], started_at: datetime,
+    considered: int, planned: Sequence[PlannedPlacement], started_at: datetime, view_digest: str,
 ) -> SchedulingPass:  # fmt: skip
     """Write down what a pass saw and what it means to do, before it does any of it."""
     keyframe = number % KEYFRAME_EVERY == 1
@@ -70,9 +95,10 @@ def begin(
         considered=considered,
         workers=len(records),
         queue_digest=queue_digest,
+        view_digest=view_digest,
         keyframe=keyframe,
         view=packed(changes(None, records) if keyframe else delta),
-        placements=packed([_planned(result) for result in planned]),
+        placements=packed(list(planned)),
         rules=rules_revision(),
     )
     _remember(row, records)
@@ -93,25 +119,6 @@ def abandon_earlier(lease: Lease, now: datetime) -> None:
     SchedulingPass.objects.filter(state=PassState.RUNNING, epoch__lt=lease.epoch).update(
         state=PassState.REFUSED, finished_at=now
     )
-
-
-def placements_of(row: SchedulingPass) -> list[dict[str, Any]]:
-    """What the pass planned, in order: `position`, `job_id`, `assignments`, and the load of one task of it."""
-    return list(unpacked(row.placements))
-
-
-def _planned(result: PassResult) -> dict[str, Any]:
-    load = load_of(result.entry, ())
-    return {
-        "position": result.position,
-        "job_id": result.entry.job_id,
-        "assignments": [_place(place) for place in result.decision.assignments],
-        "load": [load.cpu_millicores, load.memory_bytes, load.disk_bytes],
-    }
-
-
-def _place(place: Assignment) -> list[Any]:
-    return [place.worker, list(place.devices)]
 
 
 def _remember(row: SchedulingPass, records: FleetRecord) -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import cast
 
 from django.db import transaction
 
 from scheduler.core import schedule as core
+from scheduler.core.engine import Engine
 from scheduler.core.fleet import Fleet
 from scheduler.core.spec import QueueEntry
 from scheduler.models import JobState, PassState, SchedulingPass
@@ -17,6 +20,7 @@ from scheduler.queue import Queued, queue_digest, take_queue
 from scheduler.records import changes
 from scheduler.services import ledger
 from scheduler.services.commits import ACTOR, Tally, Work, commit
+from scheduler.services.digests import NOTHING, and_given, view_digest
 from scheduler.services.history import prune_passes
 from scheduler.services.lease import TERM, Lease, StalePassError, give_back, renew, take
 from scheduler.services.machines import move_job
@@ -35,6 +39,15 @@ MOST_REFRESHED = 200
 MOST_IN_A_ROW = 5
 CONFIRM_EVERY = timedelta(seconds=10)
 BROKEN = "broken_document"
+
+_own = threading.local()
+
+
+def _engine() -> Engine:
+    """This thread's; it knows from earlier passes what classes of workers answer."""
+    if not hasattr(_own, "engine"):
+        _own.engine = Engine()
+    return cast("Engine", _own.engine)
 
 
 def run_passes(*, now: Clock, holder: str) -> None:
@@ -132,9 +145,15 @@ def _confirm(before: SchedulingPass, fleet: FleetSnapshot, queue: Sequence[Queue
         return
     places = {entry.job_id: place for place, entry in enumerate(core.in_order_of_submission(_entries(queue)))}
     some = list(old.values())[:MOST_REFRESHED]
-    results = core.run_pass(_entries(some), fleet.fleet())
+    results = core.run_pass(_entries(some), fleet.fleet(), engine=_engine())
     plans = [
-        plan_for(old[result.entry.job_id], replace(result, position=places[result.entry.job_id]), Act.REFRESH)
+        plan_for(
+            old[result.entry.job_id],
+            replace(result, position=places[result.entry.job_id]),
+            Act.REFRESH,
+            view=before.view_digest,
+            given=NOTHING,
+        )
         for result in results
     ]
     _commit_all(plans, Work(lease=lease, pass_row=before, keys=fleet.keys, clock=clock))
@@ -144,7 +163,8 @@ def _decide(
     before: SchedulingPass | None, fleet: FleetSnapshot, queue: Sequence[Queued], lease: Lease, clock: Clock
 ) -> SchedulingPass:
     started_at = clock()
-    plans, planned = _plans(queue, fleet.fleet(), lease, clock)
+    view = view_digest(fleet.records)
+    plans, planned = _plans(queue, fleet.fleet(), view, lease, clock)
     number = before.number + 1 if before else 1
     with transaction.atomic():
         renew(lease, now=clock())
@@ -152,7 +172,7 @@ def _decide(
         row = ledger.begin(
             lease=lease, number=number, records=fleet.records, queue_digest=queue_digest(queue),
             delta=changes(ledger.seen_by(before) if before else None, fleet.records),
-            considered=len(queue), planned=planned, started_at=started_at,
+            considered=len(queue), planned=planned, started_at=started_at, view_digest=view,
         )  # fmt: skip
     try:
         tally = _commit_all(plans, Work(lease=lease, pass_row=row, keys=fleet.keys, clock=clock))
@@ -166,14 +186,14 @@ def _decide(
 
 
 def _plans(
-    queue: Sequence[Queued], fleet: Fleet, lease: Lease, clock: Clock
-) -> tuple[list[Plan], list[core.PassResult]]:
-    """What is to be written, and the results that place something, both in the order of the queue."""
+    queue: Sequence[Queued], fleet: Fleet, view: str, lease: Lease, clock: Clock
+) -> tuple[list[Plan], list[ledger.PlannedPlacement]]:
+    """What is to be written, and what is to be given to whom, both in the order of the queue."""
     by_id = {queued.job.job_id: queued for queued in queue}
     plans: list[Plan] = []
-    planned: list[core.PassResult] = []
-    renewed_at, refreshed = clock(), 0
-    for result in core.run_pass(_entries(queue), fleet):
+    planned: list[ledger.PlannedPlacement] = []
+    renewed_at, refreshed, given = clock(), 0, NOTHING
+    for result in core.run_pass(_entries(queue), fleet, engine=_engine()):
         now = clock()
         if now - renewed_at > TERM / 3:
             renew(lease, now=now)
@@ -183,10 +203,10 @@ def _plans(
         if act is None or (act is Act.REFRESH and refreshed >= MOST_REFRESHED):
             continue
         refreshed += act is Act.REFRESH
-        plan = plan_for(queued, result, act)
-        plans.append(plan)
+        plans.append(plan_for(queued, result, act, view=view, given=given))
         if act is Act.PLACE:
-            planned.append(result)
+            planned.append(ledger.planned_placement(result))
+            given = and_given(given, planned[-1])
     return plans, planned
 
 

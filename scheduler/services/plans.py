@@ -12,7 +12,8 @@ from scheduler.core.schedule import PassResult
 from scheduler.core.spec import OnUnschedulable, QueueEntry
 from scheduler.models import Job
 from scheduler.queue import Queued
-from scheduler.services.summaries import digest_of, summary_of
+from scheduler.services.digests import decision_digest
+from scheduler.services.summaries import summary_of
 
 REFRESH_AFTER = timedelta(seconds=30)
 
@@ -42,8 +43,8 @@ class Plan:
     assignments: tuple[Assignment, ...]
 
 
-def plan_for(queued: Queued, result: PassResult, act: Act) -> Plan:
-    """What to write about this job."""
+def plan_for(queued: Queued, result: PassResult, act: Act, *, view: str, given: str) -> Plan:
+    """What to write about this job; `view` and `given` are the digests of what its decision was made from."""
     decision = result.decision
     return Plan(
         job=queued.job,
@@ -52,7 +53,7 @@ def plan_for(queued: Queued, result: PassResult, act: Act) -> Plan:
         act=act,
         outcome=decision.outcome.value,
         fingerprint=decision.fingerprint,
-        digest=digest_of(decision),
+        digest=decision_digest(view=view, given=given, entry=result.entry, decision=decision),
         summary=summary_of(result.entry, decision),
         assignments=decision.assignments,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scheduler.core.decision import SchedulingDecision
@@ -15,8 +15,8 @@ from scheduler.memory import remembered, trim
 from scheduler.models import Decision, Job, SchedulingPass
 from scheduler.queue import entry_of
 from scheduler.records import fleet_of
-from scheduler.services.ledger import placements_of, seen_by
-from scheduler.services.summaries import digest_of
+from scheduler.services.digests import decision_digest, given_digest, view_digest
+from scheduler.services.ledger import PlannedPlacement, placements_of, rules_revision, seen_by
 
 MOST_EXPANDED = 32
 MOST_FLEETS = 4
@@ -37,7 +37,9 @@ class Recorded:
     """As the pass saw it, less what it gave to jobs before this one."""
     decision: SchedulingDecision
     intact: bool
-    """It is what was decided then, byte for byte; False after the rules themselves have changed."""
+    """It was made again from the same things and says the same of every candidate; figures too under `same_rules`."""
+    same_rules: bool
+    """Whether the rules are still those that decided; then it is what was decided, byte for byte."""
 
 
 def recorded(job: Job) -> Recorded | None:
@@ -66,29 +68,35 @@ def view_seen_by(pass_row: SchedulingPass) -> Fleet:
 
 
 def _expand(row: Decision) -> Recorded:
+    pass_row = row.pass_row
     entry = entry_of(row.job, holders=row.holders, failed_on=row.failed_on)
-    fleet = _as_seen_at(row.pass_row, row.position)
+    before = [planned for planned in placements_of(pass_row) if planned.position < row.position]
+    fleet = _after(before, view_seen_by(pass_row))
     decision = schedule(entry, fleet, entry.job_id)
-    return Recorded(row, row.pass_row, entry, fleet, decision, intact=digest_of(decision) == row.digest)
+    digest = decision_digest(
+        view=view_digest(seen_by(pass_row)), given=given_digest(before), entry=entry, decision=decision
+    )
+    return Recorded(
+        row, pass_row, entry, fleet, decision, digest == row.digest, same_rules=pass_row.rules == rules_revision()
+    )
 
 
-def _as_seen_at(pass_row: SchedulingPass, position: int) -> Fleet:
-    """The fleet when that place in the queue had its turn."""
-    fleet, given = view_seen_by(pass_row), _given_before(pass_row, position)
-    return Fleet(tuple(_holding(worker, given.get(worker.id, [])) for worker in fleet.workers)) if given else fleet
-
-
-def _given_before(pass_row: SchedulingPass, position: int) -> Mapping[str, list[TaskLoad]]:
+def _after(placements: Sequence[PlannedPlacement], fleet: Fleet) -> Fleet:
+    """The fleet with these placements on it."""
+    if not placements:
+        return fleet
     given: defaultdict[str, list[TaskLoad]] = defaultdict(list)
-    for planned in placements_of(pass_row):
-        if planned["position"] < position:
-            cpu, memory, disk = planned["load"]
-            for worker, devices in planned["assignments"]:
-                given[worker].append(TaskLoad(
-                    job_id=planned["job_id"], devices=tuple(devices),
-                    cpu_millicores=cpu, memory_bytes=memory, disk_bytes=disk,
-                ))  # fmt: skip
-    return given
+    for planned in placements:
+        for worker, devices in planned.assignments:
+            given[worker].append(_load(planned, devices))
+    return Fleet(tuple(_holding(worker, given.get(worker.id, [])) for worker in fleet.workers))
+
+
+def _load(planned: PlannedPlacement, devices: Sequence[int]) -> TaskLoad:
+    return TaskLoad(
+        job_id=planned.job_id, devices=tuple(devices), cpu_millicores=planned.cpu_millicores,
+        memory_bytes=planned.memory_bytes, disk_bytes=planned.disk_bytes,
+    )  # fmt: skip
 
 
 def _holding(worker: WorkerView, loads: list[TaskLoad]) -> WorkerView:

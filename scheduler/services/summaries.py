@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict
 from typing import Any
 
-from scheduler.core.codec import canonical_bytes, decision_to_document
 from scheduler.core.decision import SchedulingDecision
 from scheduler.core.explain import answer, funnel, short_answer
 from scheduler.core.spec import QueueEntry
-
-
-def digest_of(decision: SchedulingDecision) -> str:
-    """SHA-256 (hex) of the canonical document. Grouped, it says everything that the long form says."""
-    return hashlib.sha256(canonical_bytes(decision_to_document(decision, grouped=True))).hexdigest()
 
 
 def summary_of(entry: QueueEntry, decision: SchedulingDecision) -> dict[str, Any]:

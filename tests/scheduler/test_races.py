@@ -77,20 +77,23 @@ def test_six_schedulers_at_once_hold_no_device_twice_and_leave_no_job_behind():
 
 
 def test_the_database_alone_refuses_a_second_hold(monkeypatch):
-    """Six plans for the same devices, made from one snapshot and committed at once, with no lease to keep them apart."""
+    """Six plans for the same devices, from one snapshot, committed at once, with no lease to keep them apart."""
     a_worker("a", gpus="4xA100")
     jobs = [a_job() for _ in range(4 * SCHEDULERS)]
     monkeypatch.setattr(commits, "renew", lambda lease, now: None)
     fleet, queue = take_fleet(now=NOW), take_queue()
     lease = take(holder="test", now=NOW)
     row = ledger.begin(
-        lease=lease, number=1, records=fleet.records, delta={}, queue_digest="", considered=0, planned=(), started_at=NOW
+        lease=lease, number=1, records=fleet.records, delta={}, queue_digest="", considered=0, planned=(), started_at=NOW,
+        view_digest="",
     )  # fmt: skip
     by_id = {queued.job.job_id: queued for queued in queue}
     shares = []
     for start in range(SCHEDULERS):
         results = decide([queued.entry for queued in queue[start::SCHEDULERS]], fleet.fleet())
-        shares.append([plan_for(by_id[result.entry.job_id], result, Act.PLACE) for result in results])
+        shares.append(
+            [plan_for(by_id[result.entry.job_id], result, Act.PLACE, view="", given="") for result in results]
+        )
     work = Work(lease=lease, pass_row=row, keys=fleet.keys, clock=lambda: NOW)
     barrier, tallies = Barrier(SCHEDULERS), []
 

@@ -26,9 +26,9 @@ def made(monkeypatch):
     bytes_of = {}
     real = passes.plan_for
 
-    def plan_for(queued, result, act):
+    def plan_for(queued, result, act, **digests):
         made_now.append((result.entry.job_id, canonical_bytes(decision_to_document(result.decision))))
-        return real(queued, result, act)
+        return real(queued, result, act, **digests)
 
     made_now = []
     monkeypatch.setattr(passes, "plan_for", plan_for)
