@@ -60,7 +60,8 @@ def _gpu_model(reason: Reason, clock: Clock) -> str:
 
 
 def _gpu_memory(reason: Reason, clock: Clock) -> str:
-    needed, *rest = sizes(*(size for size in (reason.required, reason.actual, reason.enough_at) if _is_size(size)))
+    known = [size for size in (reason.actual, reason.enough_at) if _is_size(size)]
+    needed, *rest = sizes(number(reason.required), *known)
     largest = [f"the largest has {rest[0]}"] if _is_size(reason.actual) else []
     enough = [f"enough have at least {rest[-1]}"] if reason.have and _is_size(reason.enough_at) else []
     return _of_each(reason, f"GPUs with ≥ {needed} each", _HAVE, ", ".join(largest + enough))

@@ -50,13 +50,13 @@ def names(several: Iterable[object], *, most: int = MOST_NAMES) -> str:
 
 def either(several: Iterable[object]) -> str:
     """`a`, `a or b`, `a, b or c`."""
-    *before, last = [str(name) for name in several]
+    *before, last = [str(name) for name in several] or ["none"]
     return f"{', '.join(before)} or {last}" if before else last
 
 
 def both(several: Iterable[object]) -> str:
     """`a`, `a and b`, `a, b and c`."""
-    *before, last = [str(name) for name in several]
+    *before, last = [str(name) for name in several] or ["none"]
     return f"{', '.join(before)} and {last}" if before else last
 
 

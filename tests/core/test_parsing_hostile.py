@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler.core import parsing_job, parsing_worker
@@ -53,6 +53,7 @@ def parse_entry(document: object) -> object:
 
 
 @pytest.mark.parametrize("parse", [parse_job, parse_entry, parse_worker])
+@settings(deadline=None)
 @given(document=DOCUMENTS)
 def test_anything_at_all_is_answered(parse: Callable[[object], object], document: object) -> None:
     _answered(parse, document)
@@ -68,6 +69,7 @@ def test_anything_at_all_is_answered(parse: Callable[[object], object], document
         ),
     ],
 )  # fmt: skip
+@settings(deadline=None)
 @given(data=st.data())
 def test_any_value_in_any_field_is_answered(
     parse: Callable[[object], object], fields: tuple[str, ...], least: dict[str, Any], data: st.DataObject

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler.core.quantities import (
@@ -41,8 +41,10 @@ def test_a_part_of_a_byte_never_makes_anything_fit() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    ["32", "GB", "-1GB", "1 2GB", "1,5GB", "1e3GB", "1PB", "1G", "٣GB", "1" * 50 + "GB", "", None, True, [], -1, -0.5]
-    + [float("nan"), float("inf"), 2**70, 1e300, "9999999999TB"],
+    [
+        "32", "GB", "-1GB", "1 2GB", "1,5GB", "1e3GB", "1PB", "1G", "٣GB", "1" * 50 + "GB", "", None, True, [], -1,
+        -0.5, float("nan"), float("inf"), 2**70, 1e300, "9999999999TB",
+    ],
 )  # fmt: skip
 def test_anything_else_is_no_size(value: object) -> None:
     assert parse_size(value, at_least=True) is None
@@ -50,19 +52,23 @@ def test_anything_else_is_no_size(value: object) -> None:
 
 @pytest.mark.parametrize(
     ("value", "millicores"),
-    [(8, 8000), (0.5, 500), (1.001, 1001), (0, 0), (0.29, 290), (1e3, 10**6)]
-    + [(value, None) for value in (0.0001, -1, "8", True, None, float("nan"), 10**9, 0.1 + 0.2)],
+    [
+        (8, 8000), (0.5, 500), (1.001, 1001), (0, 0), (0.29, 290), (1e3, 10**6),
+        *((value, None) for value in (0.0001, -1, "8", True, None, float("nan"), 10**9, 0.1 + 0.2)),
+    ],
 )  # fmt: skip
 def test_cores_are_thousandths(value: object, millicores: int | None) -> None:
     assert parse_cores(value) == millicores
 
 
+@settings(deadline=None)
 @given(SIZES)
 def test_a_size_comes_back_from_its_document(number: int) -> None:
     for at_least in (True, False):
         assert parse_size(size_document(number), at_least=at_least) == number
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10**9))
 def test_cores_come_back_from_their_document(millicores: int) -> None:
     assert parse_cores(cores_document(millicores)) == millicores
@@ -95,6 +101,7 @@ def test_two_sizes_share_a_unit_and_differ_where_they_differ(one: int, other: in
     assert sizes(one, other) == said
 
 
+@settings(deadline=None)
 @given(st.lists(SIZES, min_size=1, max_size=4))
 def test_different_sizes_never_look_alike(numbers: list[int]) -> None:
     said = dict(zip(numbers, sizes(*numbers), strict=True))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler.core.errors import DocumentError
@@ -79,11 +79,13 @@ def test_an_alias_bomb_costs_nothing() -> None:
         read_text("\n".join(lines))
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_answered(text: str) -> None:
     _answered(text)
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="{}[]:,-?!&*#|>'\"% \n\tabc019.~\\", max_size=60))
 def test_any_yaml_like_text_is_answered(text: str) -> None:
     _answered(text)
