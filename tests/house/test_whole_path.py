@@ -1,0 +1,73 @@
+"""One command, one job: from the command line through server, pass and agent, and back with log and exit code."""
+
+import json
+import signal
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.house.installation import Installation, still_running
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def up(tmp_path):
+    with Installation(tmp_path) as installation:
+        installation.ready().wait_for("registered as")
+        yield installation
+
+
+def job(up, command, **more):
+    path = up.folder / "job.json"
+    path.write_text(json.dumps({"name": "hello", "target": "local", "command": command, **more}))
+    return str(path)
+
+
+def test_a_job_runs_here_and_its_log_and_exit_code_come_back(up):
+    folder = up.folder / "work"
+    folder.mkdir()
+    (folder / "helper.py").write_text("GREETING = 'hello from two files'\n")
+    (folder / "main.py").write_text("import sys, helper\nprint(helper.GREETING)\nsys.exit(3)\n")
+    done = up.run("job", "submit", job(up, ["python3", "main.py"], workdir=str(folder)), "--watch")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "hello from two files" in done.stdout
+    status = json.loads(up.run("job", "status", "j-1", "--json").stdout)
+    assert json.dumps(status).count('"exit_code": 3') == 1
+    assert "agent" in {each["subject"] for each in json.loads(up.run("doctor", "--json").stdout)}
+
+
+def test_the_job_sees_none_of_the_servers_secrets(up):
+    done = up.run("job", "submit", job(up, ["env"]), "--watch")
+    assert done.returncode == 0, done.stdout + done.stderr
+    secret = (up.data / "secret_key").read_text()
+    token = json.loads((up.data / "cli.json").read_text())["token"]
+    assert "PATH=" in done.stdout
+    assert not [word for word in (secret, token, "SECRET_KEY", "gle_", "glw_", "BROKER") if word in done.stdout]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        pytest.param(lambda up: up.process.send_signal(signal.SIGINT), id="Ctrl-C"),
+        pytest.param(lambda up: up.process.kill(), id="SIGKILL"),
+    ],
+)
+def test_no_job_outlives_the_launcher(up, end):
+    mark = up.folder / "pid"
+    command = ["sh", "-c", f"echo $$ > {mark}; exec sleep 600"]
+    assert up.run("job", "submit", job(up, command)).returncode == 0
+    process = psutil.Process(_number_in(mark))
+    everything = [*up.processes(), process]
+    end(up)
+    assert not still_running(everything, 10)
+
+
+def _number_in(path: Path, seconds: float = 20) -> int:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if path.exists() and path.read_text().strip():
+            return int(path.read_text())
+    pytest.fail(f"nothing wrote {path}")
