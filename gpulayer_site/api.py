@@ -11,6 +11,7 @@ from ninja.openapi.schema import OpenAPISchema
 
 from gpulayer_site.accounts.api import router as account_router
 from gpulayer_site.accounts.auth import UserToken, session
+from gpulayer_site.api_docs import docs_page, signed_in_only
 from gpulayer_site.bodies import StrictParser
 from gpulayer_site.problems import CONTENT_TYPE, install
 from scheduler.agent_api import router as agent_router
@@ -44,6 +45,7 @@ people = ProblemAPI(
     auth=[UserToken(), session],
     parser=StrictParser(),
     docs_url=None,
+    docs_decorator=signed_in_only,
     urls_namespace="people",
 )
 for _router in (jobs_router, operators_router, account_router):
@@ -57,6 +59,7 @@ agents = ProblemAPI(
     auth=CredentialBearer(),
     parser=StrictParser(),
     docs_url=None,
+    docs_decorator=signed_in_only,
     urls_namespace="agents",
 )
 agents.add_router("", agent_router)
@@ -71,5 +74,6 @@ def nothing_here(request: HttpRequest) -> NoReturn:
 urlpatterns = [
     path("api/v1/", people.urls),
     path("api/agent/v1/", agents.urls),
+    path("api/docs", docs_page((people, agents)), name="api-docs"),
     re_path(r"^api/", nothing_here),
 ]

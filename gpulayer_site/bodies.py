@@ -18,6 +18,8 @@ from workers.wire import MAX_ID, body_text
 
 MAX_BODY = {"/api/agent/v1/": 2 * 1024 * 1024, "/api/": 256 * 1024}
 """Bytes a body may have, by the first matching beginning of the path."""
+_WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")
+"""Nothing reads a body of these."""
 
 
 class BodyMiddleware:
@@ -29,7 +31,7 @@ class BodyMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer for what is refused; let everything else through."""
         bound = next((size for start, size in MAX_BODY.items() if request.path_info.startswith(start)), None)
-        if bound is None:
+        if bound is None or request.method in _WITHOUT_BODY:
             return self.get_response(request)
         return _refusal(request, bound) or self.get_response(request)
 

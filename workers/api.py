@@ -75,7 +75,7 @@ def drain_worker(request: HttpRequest, name: Path[str], payload: DrainIn) -> Any
     return _intent(services.drain(name=name, note=payload.note, actor=_actor(request), now=timezone.now()))
 
 
-@router.post("workers/{name}/undrain", response={200: IntentOut, **refusals(403, 404)})
+@router.post("workers/{name}/undrain", response={200: IntentOut, **refusals(403, 404, body=True)})
 def undrain_worker(request: HttpRequest, name: Path[str]) -> Any:
     """Let the worker have work again. Operators may."""
     _operators_only(request)

@@ -35,7 +35,7 @@ class WhoOut(Answer):
     operator: bool
 
 
-@router.post("tokens", response={201: TokenOut, **refusals(body=True)}, summary="Create Token")
+@router.post("tokens", response={201: TokenOut, **refusals(403, body=True)}, summary="Create Token")
 def create_api_token(request: HttpRequest, payload: TokenIn) -> Any:
     """Make another token for the caller."""
     _, secret = create_token(user=cast("User", request.user), note=payload.note, now=timezone.now())

@@ -51,7 +51,7 @@ TEXT_ANSWER = {
 }
 
 
-@router.post("jobs", response={201: JobDetailOut, **refusals(409, body=True)}, openapi_extra=SUBMISSION)
+@router.post("jobs", response={201: JobDetailOut, **refusals(403, 409, body=True)}, openapi_extra=SUBMISSION)
 def submit_job(
     request: HttpRequest, idempotency_key: Annotated[str | None, Header(alias="Idempotency-Key")] = None
 ) -> Any:
@@ -115,7 +115,7 @@ def get_log(request: HttpRequest, job_id: JobId, asked: Query[LogAsked]) -> Any:
     return _as_text(row.job, task, asked.offset, download=asked.download)
 
 
-@router.post("jobs/{job_id}/cancel", response={200: JobDetailOut, **refusals(403, 404)})
+@router.post("jobs/{job_id}/cancel", response={200: JobDetailOut, **refusals(403, 404, body=True)})
 def cancel_job(request: HttpRequest, job_id: JobId) -> Any:
     """End a job: a queued one at once, a running one when its worker has stopped it. Its owner and operators may."""
     job = found(job_id).job
