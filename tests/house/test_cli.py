@@ -18,7 +18,8 @@ def invoke(*words, **environment):
 
 def modules_after(*words):
     """What is imported when `gpulayer words…` has run, and what it printed."""
-    code = f"import sys; from gpulayer_site.cli import main; main({list(words)}, standalone_mode=False); print(*sys.modules)"
+    call = f"main({list(words)}, standalone_mode=False)"
+    code = f"import sys; from gpulayer_site.cli import main; {call}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     *printed, modules = done.stdout.splitlines()
     return modules.split(), " ".join(printed)
