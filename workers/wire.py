@@ -12,7 +12,7 @@ from scheduler.core.errors import Problem
 from workers.refusals import Refused
 
 MAX_ID = 2**63 - 1
-MAX_NAME = 200
+MAX_NAME = 253
 
 Id = Annotated[int, Field(ge=1, le=MAX_ID)]
 """A row's number."""

@@ -30,7 +30,7 @@ class EnrollIn(Body):
     """Who asks to be let in; more than one only if all are simulated."""
 
     workers: Annotated[list[NewcomerIn], Field(min_length=1, max_length=MOST_ENROLLED)]
-    machine: Line
+    machine: Annotated[Line, Field(max_length=200)]
     protocol: Protocols
     agent_version: Annotated[Line, Field(max_length=50)] = ""
 

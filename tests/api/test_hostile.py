@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -153,7 +154,15 @@ def test_facts_are_refused_for(agent: Caller, facts: dict[str, Any]) -> None:
     refused(agent.post("register", Caller.registration("w1", a_document(**facts))))
 
 
-def test_the_longest_names_and_values_that_are_allowed_can_be_stored(agent: Caller, as_mira: Client) -> None:
+def test_the_longest_names_and_values_that_are_allowed_can_be_stored(
+    enrolment: Callable[..., Caller], agent: Caller, as_mira: Client
+) -> None:
+    name = "w" * 253
+    other = enrolment().enrol(name)
+    other.register(name, a_document(name), boot="b" * 100)
+    assert enrolment().post("enroll", {**Caller.enrolment("w2"), "machine": "m" * 200}).status_code == 200
+    note = {"index": 0, "health_note": "n" * 500}
+    assert other.post("heartbeat", other.beat(name, devices=[note])).status_code == 200
     device = {"index": 0, "uuid": "u" * 500, "model": "m" * 500, "health_note": "h" * 500}
     agent.register("w1", a_document(labels={"k" * 253: "v" * 253}, devices=[device], provider="p" * 500))
     body = json.dumps({"name": "n" * 253, "command": ["c" * 100_000], "target": "local"})
