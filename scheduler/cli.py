@@ -56,8 +56,8 @@ def submit(file: Path, watch: bool, as_json: bool) -> None:
 
 
 @job.command("list")
-@click.option("--state", help="Only jobs in this state: queued, running, succeeded, failed …")
-@click.option("--search", "-q", "query", help="Only jobs whose id, name or owner has this text.")
+@click.option("--state", help="Only jobs in this state: queued, running, failed … active, over.")
+@click.option("--search", "-q", "query", help="Only jobs whose id or name has this text.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=30, show_default=True, help="How many, newest first.")
 @click.option("--json", "as_json", is_flag=True, help="Print the jobs as JSON.")
 def list_jobs(state: str | None, query: str | None, limit: int, as_json: bool) -> None:
@@ -190,7 +190,7 @@ def _follow(people: People, job_id: str, *, with_log: bool) -> dict[str, Any]:
     try:
         while True:
             found: dict[str, Any] = people.get(f"jobs/{job_id}")
-            news = f"{job_id} {found['state'].replace('_', ' ')}: {found['short_answer']}".removesuffix(": ")
+            news = f"{job_id} {found['state'].replace('_', ' ')}: {found['short_answer'] or ''}".removesuffix(": ")
             if news != told:
                 click.echo(news, err=True)
                 told = news

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from gpulayer_site.client import connect
-from gpulayer_site.terminal import table, write_json
+from gpulayer_site.terminal import clip_list, table, write_json
 
 ORIGINS = click.Choice(["local", "remote", "cloud"])
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -42,13 +42,14 @@ def list_workers(query: str | None, limit: int, as_json: bool) -> None:
     elif not workers:
         click.echo("no workers" if not query else "no such workers")
     else:
-        table(("WORKER", "STATE", "ORIGIN", "DEVICES", "PYTHON"), [_row(each) for each in workers])
+        table(("WORKER", "ORIGIN", "STATE", "GPUS", "FREE", "JOBS"), [_row(each) for each in workers])
 
 
 def _row(each: dict[str, Any]) -> tuple[object, ...]:
-    marks = [each["liveness"], *(word for word in (each["intent"], each["health"]) if word not in ("active", "ok"))]
-    state = ", ".join([*marks, *(["simulated"] if each["simulated"] else [])])
-    return each["name"], state, each["origin"], each.get("devices_text"), each.get("python")
+    state = ", ".join([*each["state"], *(["simulated"] if each["simulated"] else [])])
+    free = f"{each['gpus_free']} of {each['gpus_total']}" if each["gpus_total"] else None
+    jobs = clip_list([task["job_id"] for task in each["tasks"]])
+    return each["name"], each["origin"], state, each["gpus"], free, jobs
 
 
 def identity_options(command: Any) -> Any:

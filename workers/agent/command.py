@@ -55,16 +55,11 @@ def start(claim: Claim, *, environments: Mapping[str, Environment], private: Pat
 
 
 def folder_of(claim: Claim, private: Path) -> Path:
-    """The folder to run in: the job's own, which has to exist, or `private`, made for its owner only."""
+    """The folder to run in: the job's own, which has to be there, or `private`, made for its owner only."""
     if claim.workdir is None:
         private.mkdir(mode=0o700, parents=True)
         return private
-    folder = Path(claim.workdir)
-    if not folder.is_dir():
-        raise StartFailedError("workdir_missing", f"there is no folder {folder}")
-    if not os.access(folder, os.X_OK):
-        raise StartFailedError("workdir_missing", f"the folder {folder} cannot be entered by this agent's user")
-    return folder
+    return Path(claim.workdir)
 
 
 def variables_of(
@@ -101,8 +96,9 @@ def _uuids(claim: Claim) -> list[str]:
 def _failure(error: OSError | ValueError, name: str, folder: Path, path: str) -> StartFailedError:
     if isinstance(error, ValueError):  # a NUL in an argument or a variable
         return StartFailedError("command_invalid", f"the command cannot be passed on: {error}")
-    if error.errno == errno.ENOENT and not folder.is_dir():
-        return StartFailedError("workdir_missing", f"there is no folder {folder}")
+    if error.filename == folder:  # the folder could not be entered, whatever the command is
+        what = {errno.ENOENT: "there is no folder", errno.ENOTDIR: "this is no folder:"}
+        return StartFailedError("workdir_missing", f"{what.get(error.errno or 0, f'{error.strerror}:')} {folder}")
     if error.errno == errno.ENOENT:
         where = f"in {folder}" if "/" in name else f"in PATH ({path})"
         return StartFailedError("command_not_found", f"no command {name!r} {where}, or the interpreter it names")

@@ -140,8 +140,23 @@ def end_all(tag: str, session: int, grace: float) -> bool:
         for process in left:
             with suppress(psutil.Error):
                 process.send_signal(number)
-        psutil.wait_procs(left, timeout=grace)
+        _wait_until_gone(left, grace)
     return not members(tag, session)
+
+
+def _wait_until_gone(processes: list[psutil.Process], seconds: float) -> None:
+    """A process that nobody has buried yet counts as gone: in a container there may be no one to do it."""
+    deadline, pause = time.monotonic() + seconds, 0.005
+    while any(_is_alive(process) for process in processes) and time.monotonic() < deadline:
+        time.sleep(pause)
+        pause = min(0.1, pause * 2)
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
 
 
 def members(tag: str, session: int) -> list[psutil.Process]:
@@ -152,9 +167,9 @@ def members(tag: str, session: int) -> list[psutil.Process]:
 def _belongs(process: psutil.Process, tag: str, session: int) -> bool:
     try:
         ours = os.getsid(process.pid) == session or process.environ().get(TAG) == tag
-        return ours and process.status() != psutil.STATUS_ZOMBIE
     except (psutil.Error, OSError):  # gone meanwhile, or another user's
         return False
+    return ours and _is_alive(process)
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:

@@ -1,0 +1,59 @@
+"""What the agent's tests share: a scripted server, and tasks on this very host."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agent.wire import Script, serving
+from workers.agent.client import AgentClient, Claim
+from workers.agent.command import Environment
+from workers.agent.folder import AgentFolder
+from workers.agent.reporting import Session
+from workers.agent.transport import Transport
+
+HERE = Environment(name="default", python=Path(sys.executable), path=str(Path(sys.executable).parent))
+
+
+@pytest.fixture
+def script() -> Iterator[Script]:
+    with serving(Script()) as running:
+        yield running
+
+
+@pytest.fixture
+def transport(script: Script) -> Iterator[Transport]:
+    with closing(Transport(script.url, "glw_secret")) as made:
+        yield made
+
+
+@pytest.fixture
+def session(transport: Transport) -> Iterator[Session]:
+    made = Session(AgentClient(transport))
+    made.renew(1)
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> AgentFolder:
+    return AgentFolder(tmp_path / "agent")
+
+
+@pytest.fixture
+def a_claim(tmp_path: Path) -> Callable[..., Claim]:
+    """A task's claim: an argv, and whatever else is said."""
+
+    def make(*argv: str, **more: Any) -> Claim:
+        known: dict[str, Any] = {
+            "task": 1, "fence": 7, "job_id": "j-1", "attempt": 1, "rank": 0, "go": True, "workdir": None, "env": {},
+            "secrets": {}, "environment": "default", "devices": (), "timeout_s": None,
+        }  # fmt: skip
+        return Claim(argv=argv, **(known | more))
+
+    return make
