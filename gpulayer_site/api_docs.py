@@ -35,16 +35,20 @@ class Value:
     schema: str = ""
 
 
+Prose = tuple[tuple[str, bool], ...]
+"""Pieces of a text, each with whether it is code."""
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One call."""
 
     method: str
     path: str
-    summary: str
-    description: str
+    description: Prose
     parameters: tuple[Value, ...]
-    body: str
+    body: Prose
+    body_shape: str
     answers: tuple[tuple[str, str], ...]
     result: str
 
@@ -54,7 +58,7 @@ class Shape:
     """A body or answer with its fields."""
 
     name: str
-    description: str
+    description: Prose
     fields: tuple[Value, ...]
 
 
@@ -63,7 +67,7 @@ class Interface:
     """One API."""
 
     title: str
-    description: str
+    description: Prose
     address: str
     groups: tuple[tuple[str, tuple[Operation, ...]], ...]
     shapes: tuple[Shape, ...]
@@ -105,7 +109,7 @@ def _interface(api: NinjaAPI) -> Interface:
     shapes = schema["components"]["schemas"]
     return Interface(
         title=api.title,
-        description=api.description,
+        description=_prose(api.description),
         address=f"{api.get_root_path({})}openapi.json",
         groups=tuple((tag, tuple(operations)) for tag, operations in groups.items()),
         shapes=tuple(_shape(name, shapes[name]) for name in sorted(shapes)),
@@ -119,13 +123,25 @@ def _operation(method: str, path: str, described: Json) -> Operation:
     return Operation(
         method=method.upper(),
         path=path,
-        summary=described["summary"],
-        description=described.get("description", ""),
-        parameters=tuple(_value(each["name"], each["schema"], each["required"]) for each in described["parameters"]),
-        body=body.get("description") or _content(body),
+        description=_prose(described.get("description", "")),
+        parameters=tuple(
+            _value(each["name"], _stated(each["schema"]), each["required"]) for each in described["parameters"]
+        ),
+        body=_prose(body.get("description", "")),
+        body_shape="" if "description" in body else _content(body),
         answers=tuple((status, HTTPStatus(int(status)).phrase) for status in answers),
         result=_content(good),
     )
+
+
+def _prose(text: str) -> Prose:
+    return tuple((piece, place % 2 == 1) for place, piece in enumerate(text.split("`")) if piece)
+
+
+def _stated(schema: Json) -> Json:
+    """A parameter's schema without the null that stands for leaving it out."""
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind.get("type") != "null"]
+    return kinds[0] if len(kinds) == 1 else schema
 
 
 def _content(described: Json) -> str:
@@ -137,7 +153,7 @@ def _content(described: Json) -> str:
 def _shape(name: str, schema: Json) -> Shape:
     required = schema.get("required", [])
     fields = tuple(_value(field, each, field in required) for field, each in schema.get("properties", {}).items())
-    return Shape(name, schema.get("description", ""), fields)
+    return Shape(name, _prose(schema.get("description", "")), fields)
 
 
 def _value(name: str, schema: Json, required: bool) -> Value:
