@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from django.db.models import OuterRef, Subquery
+
 from scheduler.models import Decision, Job, Kept, SchedulingPass
 from scheduler.services.history import kept_decisions, kind_of, superseded, surplus
 from scheduler.services.plans import Act, Plan
@@ -33,7 +35,8 @@ def write_decisions(plans: Sequence[Plan], *, pass_row: SchedulingPass, now: dat
     Decision.objects.bulk_update(refreshed, _EVIDENCE)
     Decision.objects.bulk_update(replaced, _WHOLE)
     Decision.objects.filter(pk__in=dropped).delete()
-    _point_to(Decision.objects.bulk_create(new))
+    Decision.objects.bulk_create(new)
+    _point_to_latest([row.job_id for row in new])
 
 
 def _row(plan: Plan, pass_row: SchedulingPass, kept: Kept, now: datetime) -> Decision:
@@ -53,8 +56,7 @@ def _row(plan: Plan, pass_row: SchedulingPass, kept: Kept, now: datetime) -> Dec
     )
 
 
-def _point_to(rows: Sequence[Decision]) -> None:
-    """Make these their jobs' latest decisions."""
-    for row in rows:
-        row.job.decision = row
-    Job.objects.bulk_update([row.job for row in rows], ["decision"])
+def _point_to_latest(jobs: Sequence[int]) -> None:
+    """Make each of these jobs name its newest decision."""
+    newest = Decision.objects.filter(job=OuterRef("pk")).order_by("-pk").values("pk")
+    Job.objects.filter(pk__in=jobs).update(decision=Subquery(newest[:1]))

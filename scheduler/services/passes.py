@@ -25,6 +25,7 @@ from scheduler.services.history import prune_passes
 from scheduler.services.lease import TERM, Lease, StalePassError, give_back, renew, take
 from scheduler.services.machines import move_job
 from scheduler.services.plans import Act, Plan, act_on, needs_refresh, plan_for
+from scheduler.services.summaries import Summaries
 from scheduler.snapshot import FleetSnapshot, take_fleet
 from workers.models import Liveness
 from workers.services import move_workers
@@ -145,6 +146,7 @@ def _confirm(before: SchedulingPass, fleet: FleetSnapshot, queue: Sequence[Queue
         return
     places = {entry.job_id: place for place, entry in enumerate(core.in_order_of_submission(_entries(queue)))}
     some = list(old.values())[:MOST_REFRESHED]
+    summaries = Summaries()
     results = core.run_pass(_entries(some), fleet.fleet(), engine=_engine())
     plans = [
         plan_for(
@@ -153,6 +155,7 @@ def _confirm(before: SchedulingPass, fleet: FleetSnapshot, queue: Sequence[Queue
             Act.REFRESH,
             view=before.view_digest,
             given=NOTHING,
+            summaries=summaries,
         )
         for result in results
     ]
@@ -192,7 +195,7 @@ def _plans(
     by_id = {queued.job.job_id: queued for queued in queue}
     plans: list[Plan] = []
     planned: list[ledger.PlannedPlacement] = []
-    renewed_at, refreshed, given = clock(), 0, NOTHING
+    renewed_at, refreshed, given, summaries = clock(), 0, NOTHING, Summaries()
     for result in core.run_pass(_entries(queue), fleet, engine=_engine()):
         now = clock()
         if now - renewed_at > TERM / 3:
@@ -203,7 +206,7 @@ def _plans(
         if act is None or (act is Act.REFRESH and refreshed >= MOST_REFRESHED):
             continue
         refreshed += act is Act.REFRESH
-        plans.append(plan_for(queued, result, act, view=view, given=given))
+        plans.append(plan_for(queued, result, act, view=view, given=given, summaries=summaries))
         if act is Act.PLACE:
             planned.append(ledger.planned_placement(result))
             given = and_given(given, planned[-1])

@@ -13,7 +13,7 @@ from scheduler.core.spec import OnUnschedulable, QueueEntry
 from scheduler.models import Job
 from scheduler.queue import Queued
 from scheduler.services.digests import decision_digest
-from scheduler.services.summaries import summary_of
+from scheduler.services.summaries import Summaries
 
 REFRESH_AFTER = timedelta(seconds=30)
 
@@ -43,7 +43,7 @@ class Plan:
     assignments: tuple[Assignment, ...]
 
 
-def plan_for(queued: Queued, result: PassResult, act: Act, *, view: str, given: str) -> Plan:
+def plan_for(queued: Queued, result: PassResult, act: Act, *, view: str, given: str, summaries: Summaries) -> Plan:
     """What to write about this job; `view` and `given` are the digests of what its decision was made from."""
     decision = result.decision
     return Plan(
@@ -54,7 +54,7 @@ def plan_for(queued: Queued, result: PassResult, act: Act, *, view: str, given: 
         outcome=decision.outcome.value,
         fingerprint=decision.fingerprint,
         digest=decision_digest(view=view, given=given, entry=result.entry, decision=decision),
-        summary=summary_of(result.entry, decision),
+        summary=summaries.of(result.entry, decision, given=given),
         assignments=decision.assignments,
     )
 

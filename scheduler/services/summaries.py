@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Hashable
+from dataclasses import asdict, replace
 from typing import Any
 
-from scheduler.core.decision import SchedulingDecision
+from scheduler.core.decision import Outcome, SchedulingDecision
 from scheduler.core.explain import answer, funnel, short_answer
-from scheduler.core.spec import QueueEntry
+from scheduler.core.spec import JobSpec, QueueEntry
+
+
+class Summaries:
+    """The summaries of one pass: jobs that ask for the same in the same situation share their words."""
+
+    def __init__(self) -> None:
+        self._found: dict[Hashable, dict[str, Any]] = {}
+
+    def of(self, entry: QueueEntry, decision: SchedulingDecision, *, given: str) -> dict[str, Any]:
+        """The job's summary; `given` is the digest of what was given to the jobs before it."""
+        # What never fits doesn't fit whatever others hold.
+        load = "" if decision.outcome is Outcome.UNSCHEDULABLE else given
+        key = (_asked(entry.spec), entry.holders, entry.failed_on, decision.fingerprint, load)
+        if key not in self._found:
+            self._found[key] = summary_of(entry, decision)
+        return self._found[key]
+
+
+def _asked(spec: JobSpec) -> JobSpec:
+    """The spec without what no decision looks at."""
+    return replace(spec, name="", command=(), workdir=None, env=(), secrets=(), timeout_s=None)
 
 
 def summary_of(entry: QueueEntry, decision: SchedulingDecision) -> dict[str, Any]:

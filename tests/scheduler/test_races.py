@@ -21,6 +21,7 @@ from scheduler.services.jobs import cancel_job
 from scheduler.services.lease import take
 from scheduler.services.passes import run_pass
 from scheduler.services.plans import Act, plan_for
+from scheduler.services.summaries import Summaries
 from scheduler.snapshot import take_fleet
 from tests.factories import NOW, a_job, a_worker, held
 from workers.models import Worker
@@ -84,15 +85,18 @@ def test_the_database_alone_refuses_a_second_hold(monkeypatch):
     fleet, queue = take_fleet(now=NOW), take_queue()
     lease = take(holder="test", now=NOW)
     row = ledger.begin(
-        lease=lease, number=1, records=fleet.records, delta={}, queue_digest="", considered=0, planned=(), started_at=NOW,
-        view_digest="",
+        lease=lease, number=1, records=fleet.records, delta={}, view_digest="", queue_digest="",
+        considered=0, planned=(), started_at=NOW,
     )  # fmt: skip
     by_id = {queued.job.job_id: queued for queued in queue}
     shares = []
     for start in range(SCHEDULERS):
         results = decide([queued.entry for queued in queue[start::SCHEDULERS]], fleet.fleet())
         shares.append(
-            [plan_for(by_id[result.entry.job_id], result, Act.PLACE, view="", given="") for result in results]
+            [
+                plan_for(by_id[result.entry.job_id], result, Act.PLACE, view="", given="", summaries=Summaries())
+                for result in results
+            ]
         )
     work = Work(lease=lease, pass_row=row, keys=fleet.keys, clock=lambda: NOW)
     barrier, tallies = Barrier(SCHEDULERS), []
