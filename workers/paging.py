@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
@@ -13,6 +13,8 @@ R = TypeVar("R")
 S = TypeVar("S")
 
 ROWS = 25
+LONGEST = 200
+LONGEST_NUMBER = 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +38,21 @@ class Page(Generic[R]):
         return Page(rows, self.first, self.total, self.previous, self.next)
 
 
-def by_key(queryset: QuerySet[Any], field: str, asked: Mapping[str, str], *, descending: bool = False) -> Page[Any]:
+def asked_of(data: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """What a query string asks for under these names and for a page of it; what no column can hold counts as nothing."""
+    found = {name: data.get(name, "").strip()[:LONGEST] for name in (*names, "after", "before")}
+    return {name: value for name, value in found.items() if value and "\0" not in value}
+
+
+def by_key(
+    queryset: QuerySet[Any], field: str, asked: Mapping[str, str], *, number: bool = False, descending: bool = False
+) -> Page[Any]:
     """One page of rows ordered by a unique field, after or before the key that is asked for. Three queries.
 
     `asked` is the whole query string, whose `after` and `before` count here and whose other parts go on in the links.
+    `number`: the field is one; a key that is none counts as not asked for.
     """
-    after, before = asked.get("after", ""), asked.get("before", "")
+    after, before = (_key(asked.get(name, ""), number=number) for name in ("after", "before"))
     kept = {name: value for name, value in asked.items() if name not in ("after", "before")}
     forward, back = ("-", "") if descending else ("", "-")
     if before:
@@ -69,6 +80,10 @@ def _page(queryset: QuerySet[Any], field: str, rows: list[Any], kept: dict[str, 
 
 def _beyond(queryset: QuerySet[Any], field: str, key: str, *, less: bool) -> QuerySet[Any]:
     return queryset.filter(Q(**{f"{field}__{'lt' if less else 'gt'}": key}))
+
+
+def _key(text: str, *, number: bool) -> str:
+    return text if not number or (text.isascii() and text.isdigit() and len(text) < LONGEST_NUMBER) else ""
 
 
 def link(kept: Mapping[str, str], **changes: str) -> str:

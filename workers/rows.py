@@ -18,6 +18,12 @@ from workers.moments import duration
 
 FRESH_SECONDS = 20
 LABELS_IN_A_ROW = 3
+FRAMEWORKS_AT_ONCE = 8
+FRAMEWORKS = (
+    "torch", "torchvision", "torchaudio", "jax", "jaxlib", "tensorflow", "transformers", "vllm", "deepspeed", "triton",
+    "flash-attn", "lightning", "accelerate", "numpy",
+)  # fmt: skip
+"""Those shown first, whatever else an environment has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +34,18 @@ class Environment:
     python: str | None
     frameworks: tuple[str, ...] | None
     extras: str
+
+    @property
+    def first_frameworks(self) -> tuple[str, ...]:
+        """What jobs usually ask for, else the first few."""
+        listed = self.frameworks or ()
+        known = tuple(text for text in listed if text.split(" ")[0] in FRAMEWORKS)
+        return (known or listed)[:FRAMEWORKS_AT_ONCE]
+
+    @property
+    def more_frameworks(self) -> tuple[str, ...]:
+        """Everything else that is installed."""
+        return tuple(text for text in self.frameworks or () if text not in self.first_frameworks)
 
     @property
     def torch(self) -> str:

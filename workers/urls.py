@@ -1,10 +1,10 @@
 """Addresses of the worker pages. Who includes them passes `views_of` and `tasks_on` (see `workers.views`)."""
 
-from django.urls import path
+from django.urls import path, re_path
 
 from workers import views
 
 urlpatterns = [
     path("workers", views.worker_list, name="workers"),
-    path("workers/<path:name>", views.worker, name="worker"),
+    re_path(r"^workers/(?P<name>[^\x00-\x1f\x7f]+)$", views.worker, name="worker"),
 ]

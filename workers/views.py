@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET
 from scheduler.core.fleet import WorkerView
 from scheduler.core.spec import Origin
 from workers.live import respond
-from workers.paging import by_key, link
+from workers.paging import asked_of, by_key, link
 from workers.queries import STATES, found_workers, live_workers, state_counts
 from workers.rows import WorkerRow, device_rows
 
@@ -30,7 +30,7 @@ FILTERS = ("state", "q", "tier")
 @login_required
 def worker_list(request: HttpRequest, views_of: ViewsOf, tasks_on: TasksOn) -> HttpResponse:
     """Every worker with its devices, a page at a time."""
-    asked = {name: request.GET[name].strip()[:200] for name in (*FILTERS, "after", "before") if request.GET.get(name)}
+    asked = asked_of(request.GET, FILTERS)
     filters = {name: asked.get(name, "") for name in FILTERS}
     page = by_key(found_workers(**filters), "name", asked)
     views = views_of([worker.name for worker in page.rows])
@@ -43,7 +43,8 @@ def worker_list(request: HttpRequest, views_of: ViewsOf, tasks_on: TasksOn) -> H
         "filters": filters,
         "filtered": any(filters.values()),
         "tiers": list(Origin),
-        "query": request.GET.urlencode(),
+        "query": link(asked),
+        "worker_command": f"gpulayer worker start --url {request.build_absolute_uri('/').rstrip('/')}",
     }
     return respond(
         request, page="workers/workers.html", fragment="workers/_rows.html", aside="_partials/_state_tabs.html",

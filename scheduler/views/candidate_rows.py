@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection
 from functools import cached_property
-from urllib.parse import urlencode
 
 from scheduler.core import explain
 from scheduler.core.decision import Candidate, CandidateGroup, Verdict
 from scheduler.core.fleet import WorkerView
+from scheduler.core.policies import best_first, policy_key
 from scheduler.core.reasons import CODES, ORDER, Code, Kind
-from scheduler.core.spec import Policy
 from scheduler.services.recorded import Recorded
-from workers.devices import DeviceBox, device_boxes, summary
+from scheduler.views.candidate_values import SEGMENTS, Facet, Page, Query, Row, Tab
+from workers.devices import device_boxes, summary
 
 ROWS = 25
 FEW = 8
 """Up to so many workers are shown without tabs and facets."""
 
-SEGMENTS = {
-    "in": "In target",
-    "selected": "Selected",
-    "free": "Free now",
-    "busy": "Fits, not free",
-    "never": "Never fits",
-    "outside": "Outside target",
-    "all": "All",
-}
 _ORDER = ("selected", "free", "busy", "never", "outside")
 _BY_VERDICT = {Verdict.SELECTED: "selected", Verdict.ELIGIBLE: "free", Verdict.UNAVAILABLE: "busy"}
 PILLS = {
@@ -38,88 +28,6 @@ PILLS = {
     "never": ("never", "Never fits"),
     "outside": ("none", "Outside target"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """What the address asks for."""
-
-    segment: str = "in"
-    reason: str = ""
-    q: str = ""
-    after: str = ""
-    before: str = ""
-
-    @classmethod
-    def of(cls, data: Mapping[str, str]) -> Query:
-        """Unknown values count as not given."""
-        segment = data.get("v", "in")
-        reason = data.get("reason", "")
-        return cls(
-            segment if segment in SEGMENTS else "in",
-            reason if reason in CODES else "",
-            data.get("q", "").strip()[:200],
-            data.get("after", ""),
-            data.get("before", ""),
-        )
-
-    def link(self, **changes: str) -> str:
-        """The same query with changes, as a query string; pages begin anew."""
-        whole = {"v": self.segment, "reason": self.reason, "q": self.q} | changes
-        return urlencode({key: value for key, value in whole.items() if value})
-
-
-@dataclass(frozen=True, slots=True)
-class Tab:
-    """One verdict to choose."""
-
-    text: str
-    count: int
-    link: str
-    on: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Facet:
-    """One reason to choose, and how many candidates have it."""
-
-    label: str
-    tone: str
-    count: int
-    link: str
-    on: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One candidate beside its reasons."""
-
-    worker: str
-    rank: int | None
-    gpus: str
-    simulated: bool
-    pill: tuple[str, str]
-    boxes: tuple[DeviceBox, ...]
-    asked: bool
-    """Whether availability was asked; what was not asked is not drawn."""
-    reasons: tuple[tuple[str, str], ...]
-    selected: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A keyset page: the rows, where they stand in all that match, and how to go on."""
-
-    rows: tuple[Row, ...]
-    first: int
-    total: int
-    previous: str
-    next: str
-
-    @property
-    def last(self) -> int:
-        """The place of the last row."""
-        return self.first + len(self.rows) - 1
 
 
 class Candidates:
@@ -218,14 +126,15 @@ class Candidates:
 
     @cached_property
     def _ranked(self) -> dict[str, int]:
-        """Place in policy order of those that could be given the job now; ids alone are already in it."""
+        """Place in policy order of those that could be given the job now, the chosen one first."""
         able = [worker for key, group in self.groups if key in ("selected", "free") for worker in group.workers]
         chosen = [task.worker for task in self.decision.assignments]
-        if self.decision.policy is Policy.FIRST_FIT:
-            able.sort(key=lambda worker: (worker not in chosen, self._tier(worker), worker))
-        else:
-            keys = {worker: _sortable(self.decision.candidate(worker).key) for worker in able}
-            able.sort(key=lambda worker: (worker not in chosen, self._tier(worker), keys[worker]))
+        entry = self.recorded.entry
+        able.sort(
+            key=lambda worker: (
+                worker not in chosen, self._tier(worker), best_first(policy_key(entry, self.workers[worker]))
+            )
+        )  # fmt: skip
         return {worker: place for place, worker in enumerate(able, 1)}
 
     def _tier(self, worker: str) -> int:
@@ -268,11 +177,3 @@ def reasons_of(candidate: Candidate) -> tuple[tuple[str, str], ...]:
 
 def _within(key: str, segment: str) -> bool:
     return segment == "all" or key == segment or (segment == "in" and key != "outside")
-
-
-def _sortable(key: tuple[int | str | None, ...] | None) -> tuple[tuple[bool, int, str], ...]:
-    """Most memory first, unknown last, then the id."""
-    return tuple(
-        (part is None, -part if isinstance(part, int) else 0, part if isinstance(part, str) else "")
-        for part in key or ()
-    )

@@ -22,7 +22,7 @@ from scheduler.views.pills import job_pill
 from workers.devices import ranges
 from workers.live import respond
 from workers.moments import duration, now
-from workers.paging import by_key, link
+from workers.paging import asked_of, by_key, link
 
 RECENTLY = timedelta(hours=1)
 MOST_COUNTED = 10_000
@@ -88,16 +88,16 @@ class JobRow:
 @login_required
 def job_list(request: HttpRequest) -> HttpResponse:
     """Jobs by state, words and owner, a page at a time."""
-    asked = {name: request.GET[name].strip()[:200] for name in (*FILTERS, "after", "before") if request.GET.get(name)}
+    asked = asked_of(request.GET, FILTERS)
     state = asked.get("state", "recent")
     state = state if state in STATES else "recent"
     moment = now()
     kept = {name: asked.get(name, "") for name in ("q", "owner")}
     chosen = _matching(_in_state(state, moment), asked, request.user.get_username())
     if state in ("recent", "queued"):
-        page = by_key(chosen.annotate(place=_PLACE), "place", asked)
+        page = by_key(chosen.annotate(place=_PLACE), "place", asked, number=True)
     else:
-        page = by_key(chosen, "pk", asked, descending=True)
+        page = by_key(chosen, "pk", asked, number=True, descending=True)
     tasks = _latest_tasks(page.rows)
     context = {
         "nav": "jobs",
@@ -108,7 +108,7 @@ def job_list(request: HttpRequest) -> HttpResponse:
         "q": asked.get("q", ""),
         "owner": asked.get("owner", ""),
         "filtered": bool(asked.get("q") or asked.get("owner")),
-        "query": request.GET.urlencode(),
+        "query": link(asked),
     }
     return respond(
         request, page="scheduler/jobs.html", fragment="scheduler/_rows.html", aside="_partials/_state_tabs.html",

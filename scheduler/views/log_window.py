@@ -6,6 +6,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from threading import Lock
 
+from scheduler.memory import remembered
 from scheduler.models import Task
 from scheduler.services.log_frames import Record
 from scheduler.services.logs import PAGE_BYTES, read_log
@@ -39,7 +40,7 @@ class Window:
     size: int
 
 
-_indexes: OrderedDict[int, _Index] = OrderedDict()
+_indexes: OrderedDict[int, _Index] = remembered(OrderedDict())
 _lock = Lock()
 
 
@@ -60,7 +61,7 @@ def _marks(task: Task) -> list[Mark]:
             _indexes.popitem(last=False)
         while task.log_size - index.marks[-1].offset > PAGE_BYTES:
             last = index.marks[-1]
-            page = read_log(task, offset=last.offset)
+            page = read_log(task, offset=last.offset, page_bytes=PAGE_BYTES)
             ended = sum(record.text.count("\n") for record in page.records)
             index.marks.append(Mark(page.next, last.lines + ended))
         return list(index.marks)
@@ -82,7 +83,7 @@ def _lines_from(task: Task, start: Mark, before: int | None) -> list[Line]:
     records: list[Record] = []
     offset, ended = start.offset, start.lines
     while offset < task.log_size and (before is None or ended < before):
-        page = read_log(task, offset=offset)
+        page = read_log(task, offset=offset, page_bytes=PAGE_BYTES)
         records += page.records
         offset = page.next
         ended += sum(record.text.count("\n") for record in page.records)

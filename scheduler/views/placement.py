@@ -18,7 +18,8 @@ from scheduler.core.reasons import Code
 from scheduler.models import Decision, Job
 from scheduler.models.decisions import Outcome
 from scheduler.services.recorded import Recorded, recorded_at
-from scheduler.views.candidate_rows import FEW, PILLS, Candidates, Query, segment_of
+from scheduler.views.candidate_rows import FEW, PILLS, Candidates, segment_of
+from scheduler.views.candidate_values import Query
 
 MOST_GROUPS = 8
 MOST_HISTORY = 50

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from scheduler.models import Job
+from workers.paging import asked_of
 from workers.queries import live_workers
 
 
@@ -18,7 +19,7 @@ from workers.queries import live_workers
 @login_required
 def search(request: HttpRequest) -> HttpResponse:
     """A job's or a worker's own page where the words are its name, else the jobs that match."""
-    words = request.GET.get("q", "").strip()[:200]
+    words = asked_of(request.GET, ("q",)).get("q", "")
     if Job.objects.filter(job_id=words).exists():
         return redirect("job", words)
     if live_workers().filter(name=words).exists():

@@ -21,6 +21,7 @@ from scheduler.forms.shell import Shell, shell_of, wrapped
 from scheduler.models import Job
 from scheduler.services.jobs import submit_job
 from workers.moments import now
+from workers.paging import asked_of
 
 Document = dict[str, Any]
 
@@ -100,11 +101,12 @@ def _draft(request: HttpRequest) -> Draft:
 def _blank(request: HttpRequest) -> Draft:
     """A new document, or that of an earlier job to begin from."""
     document: Document = {"target": "local"}
-    if earlier := request.GET.get("like"):
+    earlier = asked_of(request.GET, ("like",)).get("like")
+    if earlier:
         document = dict(get_object_or_404(Job, job_id=earlier).spec)
         document.pop("version", None)
     form = SubmitForm.from_document(document)
-    return Draft(form, yaml_of(document) if request.GET.get("like") else EXAMPLE, document, ())
+    return Draft(form, yaml_of(document) if earlier else EXAMPLE, document, ())
 
 
 def _checked(draft: Draft) -> Draft:
