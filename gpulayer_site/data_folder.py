@@ -9,8 +9,10 @@ import secrets
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import quote
 
 DEFAULT = ".data"
+DATABASE = "gpulayer.sqlite3"
 # A unix socket's address holds 108 bytes on Linux; a longer path cannot be bound.
 _SOCKET_PATH_MAX = 100
 
@@ -68,4 +70,4 @@ def broker_socket(folder: Path) -> Path:
 
 def broker_url(folder: Path) -> str:
     """The address of the embedded broker of `folder`, as Celery writes it."""
-    return f"redis+socket://{broker_socket(folder)}"
+    return f"redis+socket://{quote(str(broker_socket(folder)))}"

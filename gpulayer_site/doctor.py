@@ -14,7 +14,8 @@ import click
 
 from gpulayer_site import __version__
 from gpulayer_site.client import Config, Failure, People, find_config
-from gpulayer_site.local import DATABASE, installation, setup
+from gpulayer_site.data_folder import DATABASE
+from gpulayer_site.local import installation, setup
 from gpulayer_site.terminal import write_json
 
 _LOW_DISK_BYTES = 1 << 30

@@ -6,9 +6,7 @@ from io import StringIO
 from pathlib import Path
 
 from gpulayer_site.client import FAILED, NO_ACCESS, Failure, find_config
-from gpulayer_site.data_folder import data_folder
-
-DATABASE = "gpulayer.sqlite3"
+from gpulayer_site.data_folder import DATABASE, data_folder
 
 
 def require_server() -> None:

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import environ
 
-from gpulayer_site.data_folder import broker_url, data_folder, secret_key
+from gpulayer_site.data_folder import DATABASE, broker_url, data_folder, make_private, secret_key
 
 env = environ.Env()
 
@@ -83,8 +83,11 @@ TEMPLATES = [
 
 # Every atomic() takes SQLite's write lock at its start: without IMMEDIATE a reader that turns writer fails at once.
 # For the same reason requests are not wrapped in transactions; services open their own.
-DATABASES = {"default": env.db_url("DATABASE_URL", default=f"sqlite:///{GPULAYER_DATA / 'gpulayer.sqlite3'}")}
-_DATABASE = DATABASES["default"]
+if env.str("DATABASE_URL", default=""):
+    _DATABASE = env.db_url("DATABASE_URL")
+else:
+    _DATABASE = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(make_private(GPULAYER_DATA) / DATABASE)}
+DATABASES = {"default": _DATABASE}
 _DATABASE["CONN_MAX_AGE"] = env.int("CONN_MAX_AGE", default=60)
 _DATABASE["CONN_HEALTH_CHECKS"] = True
 if _DATABASE["ENGINE"] == "django.db.backends.sqlite3":
@@ -129,6 +132,8 @@ LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "signin"
 
 _HTTPS = _PUBLIC.scheme == "https"
+# Behind a TLS proxy on this host everybody seems to come from here; the proxy says from where (accounts/address.py).
+GPULAYER_BEHIND_PROXY = _HTTPS
 SESSION_COOKIE_NAME = "gpulayer_session"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_HTTPONLY = True

@@ -11,6 +11,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from gpulayer_site.accounts import services, throttle
+from gpulayer_site.accounts.address import client_address
 
 _LIFETIMES = {"7": "in 7 days", "90": "in 90 days", "365": "in a year", "": "never"}
 
@@ -54,7 +55,7 @@ class SignInForm(forms.Form):
         code, username, password = (cleaned.get(name) or "" for name in ("code", "username", "password"))
         if not code and not (username and password):
             raise forms.ValidationError("Enter a user name and a password, or a one-time code.", code="incomplete")
-        who = {"username": "" if code else username, "address": self.request.META.get("REMOTE_ADDR", "")}
+        who = {"username": "" if code else username, "address": client_address(self.request)}
         if not throttle.may_try(now=timezone.now(), **who):
             raise forms.ValidationError(self.TOO_MANY, code="throttled")
         if code:

@@ -159,6 +159,19 @@ class TestRefusals:
             assert "Traceback" not in up.text
 
 
+class TestTheDataFolder:
+    def test_it_may_have_any_name_and_be_deep(self, tmp_path):
+        data = tmp_path / "my data #1 100%" / ("deep" * 20) / ("deeper" * 5)
+        with Installation(tmp_path, "--no-agent", GPULAYER_DATA=str(data)) as up:
+            up.ready()
+            assert (data / "gpulayer.sqlite3").exists()
+            worker = up.part("celery")
+            up.process.send_signal(signal.SIGINT)
+            assert up.process.wait(10) == 0
+            assert not worker.is_running()
+            assert "rror" not in up.text
+
+
 class TestTheSecondStart:
     def test_it_is_quick_and_keeps_the_keys(self, tmp_path):
         with Installation(tmp_path, "--no-agent") as first:
