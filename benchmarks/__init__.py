@@ -1,0 +1,1 @@
+"""How fast the core decides, and in how much memory: `python -m benchmarks`."""

@@ -1,0 +1,105 @@
+"""Figures of one fleet and queue, and the proof that what is measured is the rule."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from random import Random
+from time import process_time
+from typing import TypeVar
+
+from scheduler.core import rule
+from scheduler.core.devices import load_of
+from scheduler.core.engine import Engine
+from scheduler.core.fleet import WorkerView
+from scheduler.core.schedule import PassResult, run_pass, schedule
+from scheduler.core.spec import QueueEntry
+
+T = TypeVar("T")
+Fleet = Sequence[WorkerView]
+Queue = Sequence[QueueEntry]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """Times in seconds of one processor, memory in bytes."""
+
+    workers: int
+    jobs: int
+    placed: int
+    decide: float
+    """The whole queue, beginning with nothing but the parsed documents."""
+    decide_again: float
+    """The same with an engine that has seen the fleet before."""
+    one_cold: float
+    """One decision and its groups, beginning with nothing."""
+    one_warm: float
+    groups: float
+    """The groups and fingerprint of one decision of the pass, on average."""
+    candidates: float
+    """Every candidate of one decision with all its reasons."""
+    memory: int
+    """The most that the pass held at once, beyond the documents; all decisions are kept."""
+
+    @property
+    def rate(self) -> float:
+        """Decisions a second."""
+        return self.jobs / self.decide
+
+
+def measure(fleet: Fleet, queue: Queue, *, sample: int = 200) -> Figures:
+    """Decide the queue a few times over and look at some of the decisions."""
+    engine = Engine()
+    gc.collect()
+    decide, results = timed(lambda: list(run_pass(queue, fleet, engine=engine)))
+    decide_again, _ = timed(lambda: list(run_pass(queue, fleet, engine=engine)))
+    some = Random(0).sample(results, min(sample, len(results)))
+    groups, _ = timed(lambda: [result.decision.fingerprint for result in some])
+    candidates, _ = timed(lambda: results[len(results) // 2].decision.candidates)
+    one, alone = queue[len(queue) // 2], Engine()
+    one_cold, _ = timed(lambda: schedule(one, fleet, one.job_id, engine=alone).groups())
+    one_warm, _ = timed(lambda: schedule(one, fleet, one.job_id, engine=alone).groups())
+    return Figures(
+        workers=len(fleet), jobs=len(queue), placed=sum(bool(result.decision.assignments) for result in results),
+        decide=decide, decide_again=decide_again, one_cold=one_cold, one_warm=one_warm, groups=groups / len(some),
+        candidates=candidates, memory=peak_memory(lambda: list(run_pass(queue, fleet))),
+    )  # fmt: skip
+
+
+def differing(fleet: Fleet, queue: Queue, *, sample: int) -> list[str]:
+    """Of some jobs drawn by lot, those whose decision is not the plain rule's to the last figure."""
+    results = list(run_pass(queue, fleet))
+    drawn = {result.position for result in Random(0).sample(results, min(sample, len(results)))}
+    now = {worker.id: worker for worker in fleet}
+    wrong = []
+    for result in results:
+        if result.position in drawn and not _is_the_rules(result, now.values()):
+            wrong.append(result.entry.job_id)
+        for place in result.decision.assignments:
+            now[place.worker] = now[place.worker].holding(load_of(result.entry, place.devices))
+    return wrong
+
+
+def _is_the_rules(result: PassResult, fleet: Iterable[WorkerView]) -> bool:
+    plain = rule.decide(result.entry, fleet)
+    return plain == result.decision and plain.fingerprint == result.decision.fingerprint
+
+
+def timed(work: Callable[[], T]) -> tuple[float, T]:
+    """How long it takes one processor, and what comes of it."""
+    begin = process_time()
+    answer = work()
+    return process_time() - begin, answer
+
+
+def peak_memory(work: Callable[[], object]) -> int:
+    """The most bytes held at once while it goes on."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
