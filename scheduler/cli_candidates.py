@@ -7,7 +7,7 @@ import click
 
 from gpulayer_site.terminal import clip_list, say
 from scheduler.core.decision import CandidateGroup, SchedulingDecision, Verdict
-from scheduler.core.reasons import Code
+from scheduler.core.reasons import ORDER
 from scheduler.core.sentences import sentence
 
 MOST_EXAMPLES = 3
@@ -50,12 +50,12 @@ def print_each(decision: SchedulingDecision) -> None:
 
 
 def _group_lines(decision: SchedulingDecision, group: CandidateGroup, each: str) -> Iterator[str]:
-    """One sentence for each code; where the workers differ in figures, a few of them."""
-    said: dict[Code, dict[str, None]] = {code: {} for code in group.codes}
+    """One sentence for each code; where the workers differ in figures, a few of them. Unknowns are told apart."""
+    said: dict[tuple[int, bool], dict[str, None]] = {}
     for worker in group.workers if group.codes else ():
         for reason in decision.candidate(worker).reasons:
-            said[reason.code].setdefault(sentence(reason))
-    for sentences in said.values():
+            said.setdefault((ORDER[reason.code], reason.unknown), {}).setdefault(sentence(reason))
+    for _, sentences in sorted(said.items()):
         yield from list(sentences)[:MOST_EXAMPLES]
         if len(sentences) > MOST_EXAMPLES:
             yield f"… and {len(sentences) - MOST_EXAMPLES:,} more like this ({each} shows each)"

@@ -86,8 +86,10 @@ class Simulator:
     def end(self) -> None:
         """Say goodbye for everyone, and end what still lasts."""
         self._stopping.set()
-        threading.Thread(target=self._goodbye, daemon=True).start()
+        goodbye = threading.Thread(target=self._goodbye, daemon=True)
+        goodbye.start()
         self.tasks.stop(END_SECONDS)
+        goodbye.join(END_SECONDS)
 
     def _register(self, names: Sequence[str]) -> list[str]:
         running = self.tasks.held_by()
