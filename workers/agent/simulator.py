@@ -88,8 +88,9 @@ class Simulator:
         self._stopping.set()
         goodbye = threading.Thread(target=self._goodbye, daemon=True)
         goodbye.start()
+        deadline = time.monotonic() + END_SECONDS
         self.tasks.stop(END_SECONDS)
-        goodbye.join(END_SECONDS)
+        goodbye.join(max(0.0, deadline - time.monotonic()))
 
     def _register(self, names: Sequence[str]) -> list[str]:
         running = self.tasks.held_by()

@@ -1,0 +1,263 @@
+"""A task from claim to release against a server that has bad days."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.agent.conftest import HERE
+from tests.agent.test_spool import texts
+from tests.agent.wire import Call, Script, problem
+from workers.agent.client import Assignment
+from workers.agent.folder import AgentFolder
+from workers.agent.reporting import Session
+from workers.agent.runner import TaskRun, end_left
+from workers.agent.transport import Retry
+
+CLAIM = "POST tasks/1/claim"
+STARTED = "POST tasks/1/started"
+LOG = "PUT tasks/1/log"
+FINISH = "POST tasks/1/finish"
+RELEASE = "POST tasks/1/release"
+PATIENCE = 30.0
+
+
+class Log:
+    """The server's side of a log: takes what goes on from its end."""
+
+    def __init__(self) -> None:
+        self.bytes = b""
+
+    def __call__(self, call: Call) -> Any:
+        offset = int(call.query["offset"])
+        if offset > len(self.bytes):
+            return problem(416, "log_gap", size=len(self.bytes))
+        self.bytes = self.bytes[:offset] + call.body
+        return {"size": len(self.bytes)}
+
+    @property
+    def text(self) -> bytes:
+        return b"".join(text for _, text in texts(self.bytes))
+
+
+@pytest.fixture
+def log(script: Script) -> Log:
+    made = Log()
+    script.say(LOG, made)
+    return made
+
+
+@pytest.fixture
+def run(script: Script, session: Session, folder: AgentFolder) -> Iterator[Callable[..., TaskRun]]:
+    session.retry = Retry(session.ending.wait, base=0.01, cap=0.02)
+    runs: list[TaskRun] = []
+
+    def make(*argv: str, **more: Any) -> TaskRun:
+        claim: dict[str, Any] = {
+            "task": 1, "fence": 7, "job_id": "j-1", "attempt": 1, "rank": 0, "go": True, "argv": argv, "workdir": None,
+            "env": {}, "secrets": {}, "environment": "default", "devices": [], "timeout_s": None,
+        }  # fmt: skip
+        script.say(CLAIM, claim | more)
+        runs.append(TaskRun(session, folder, {"default": HERE}, Assignment(task=1, fence=7, job_id="j-1")))
+        runs[-1].start()
+        return runs[-1]
+
+    yield make
+    for each in runs:
+        each.stop("the test is over", 0.0)
+    session.end()
+    for each in runs:
+        each.join(PATIENCE)
+
+
+def over(run: TaskRun, folder: AgentFolder) -> None:
+    """The task is done with: nothing of it is left to report."""
+    run.join(PATIENCE)
+    assert not run.alive
+    assert folder.left_tasks() == []
+
+
+def finished(script: Script) -> dict[str, Any]:
+    """The one finish report that was taken."""
+    return dict(script.made(FINISH)[-1].document)
+
+
+def test_a_task_is_claimed_started_reported_and_released(
+    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder
+) -> None:
+    over(run("sh", "-c", "echo hello; exit 3"), folder)
+    assert [call.path for call in script.calls] == [
+        "tasks/1/claim", "tasks/1/started", "tasks/1/log", "tasks/1/finish", "tasks/1/release",
+    ]  # fmt: skip
+    assert log.text == b"hello\n"
+    started = script.made(STARTED)[0].document
+    assert started["workdir"].startswith(str(folder.root / "work"))
+    assert {key: started[key] for key in ("fence", "epoch")} == {"fence": 7, "epoch": 1}
+    report = finished(script)
+    assert report.pop("duration_ms") >= 0
+    assert report == {
+        "fence": 7, "epoch": 1, "exit_code": 3, "signal": None, "log_size": len(log.bytes), "start_error": None,
+        "timed_out": False,
+    }  # fmt: skip
+
+
+def test_a_command_that_cannot_start_says_why_and_holds_nothing(
+    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder
+) -> None:
+    over(run("true", workdir="/no/such/folder"), folder)
+    assert script.made(STARTED) == []
+    assert finished(script)["start_error"]["code"] == "workdir_missing"
+    assert b"there is no folder /no/such/folder" in log.text
+    assert len(script.made(RELEASE)) == 1
+
+
+def test_the_log_goes_back_to_where_the_server_is(
+    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder
+) -> None:
+    lost: list[bytes] = []
+
+    def forgetful(call: Call) -> Any:
+        """Take the first part, then have forgotten it."""
+        lost.append(call.body)
+        script.say(LOG, log)
+        return {"size": len(call.body)}
+
+    script.say(LOG, forgetful)
+    over(run("sh", "-c", "echo one; sleep 0.6; echo two"), folder)
+    assert lost
+    assert log.text == b"one\ntwo\n"
+    assert finished(script)["log_size"] == len(log.bytes)
+
+
+@pytest.mark.parametrize("code", ["log_full", "log_malformed", "log_differs"])
+def test_where_no_more_output_is_taken_the_task_goes_on(
+    script: Script, run: Callable[..., TaskRun], folder: AgentFolder, code: str
+) -> None:
+    script.say(LOG, problem(409, code, size=5))
+    over(run("sh", "-c", "echo x; exit 0"), folder)
+    assert (finished(script)["exit_code"], finished(script)["log_size"]) == (0, 5)
+    assert len(script.made(RELEASE)) == 1
+
+
+def test_a_server_that_is_away_loses_nothing(
+    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder
+) -> None:
+    for call in (STARTED, LOG, FINISH, RELEASE):
+        script.once(call, (503, {}), (500, {}), (502, {}))
+    over(run("sh", "-c", "echo kept; exit 3"), folder)
+    assert log.text == b"kept\n"
+    assert finished(script)["exit_code"] == 3
+    assert len(script.made(RELEASE)) == 4
+
+
+def test_a_report_under_an_epoch_that_is_over_waits_for_the_next(
+    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder, session: Session
+) -> None:
+    script.say(FINISH, lambda call: {} if call.document["epoch"] == 2 else problem(409, "stale_epoch"))
+    running = run("true")
+    assert session.stale.wait(PATIENCE)
+    session.renew(2)
+    over(running, folder)
+    assert [call.document["epoch"] for call in script.made(FINISH)] == [1, 2]
+    assert script.made(RELEASE)[0].document["epoch"] == 2
+
+
+def test_a_claim_that_is_refused_starts_nothing(
+    script: Script, run: Callable[..., TaskRun], folder: AgentFolder
+) -> None:
+    script.once(CLAIM, problem(409, "not_assigned"))
+    over(run("true"), folder)
+    assert [call.path for call in script.calls] == ["tasks/1/claim"]
+
+
+def test_an_attempt_that_the_server_gave_up_is_killed_and_released(
+    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder
+) -> None:
+    script.say(STARTED, problem(409, "stale_fence"))
+    over(run("sleep", "600"), folder)
+    assert script.made(FINISH) == []
+    assert len(script.made(RELEASE)) == 1
+
+
+def test_another_result_that_stands_already_is_left_standing(
+    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder
+) -> None:
+    script.say(FINISH, problem(409, "already_finished"))
+    over(run("true"), folder)
+    assert len(script.made(RELEASE)) == 1
+
+
+def test_a_task_waits_until_all_of_its_gang_are_ready(
+    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.agent.runner.BARRIER_SECONDS", 0.01)
+    script.once(CLAIM, *(lambda call: script.answers[CLAIM] | {"go": False} for _ in range(3)))
+    over(run("true"), folder)
+    assert len(script.made(CLAIM)) == 4
+    assert len(script.made(STARTED)) == 1
+
+
+def test_cancelling_ends_the_command_and_reports_the_signal(
+    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder
+) -> None:
+    running = run("sleep", "600")
+    script.wait_for(STARTED)
+    running.stop("cancelled")
+    over(running, folder)
+    assert (finished(script)["exit_code"], finished(script)["signal"]) == (None, 15)
+    assert b"gpulayer: cancelled" in log.text
+
+
+def test_a_task_cancelled_before_its_start_never_runs(
+    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.agent.runner.BARRIER_SECONDS", 0.01)
+    running = run("true", go=False)
+    script.wait_for(CLAIM, 2)
+    running.stop("cancelled")
+    over(running, folder)
+    assert script.made(STARTED) == []
+    assert finished(script)["signal"] == 15
+
+
+def test_what_cannot_be_reported_before_the_end_is_reported_by_the_next_agent(
+    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder, session: Session
+) -> None:
+    script.say(FINISH, (503, {}))
+    first = run("sh", "-c", "echo kept; exit 3")
+    script.wait_for(FINISH)
+    session.end()
+    first.join(PATIENCE)
+    (record,) = folder.left_tasks()
+    script.say(FINISH, {})
+    later = Session(session.client)
+    later.renew(1)
+    second = TaskRun(later, folder, {}, Assignment(task=1, fence=7, job_id="j-1"), record)
+    second.start()
+    over(second, folder)
+    assert finished(script)["exit_code"] == 3
+    assert log.text == b"kept\n"
+
+
+def test_what_an_agent_left_running_when_it_died_is_ended_by_the_next(
+    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder, session: Session
+) -> None:
+    first = run("sh", "-c", "setsid sleep 600 & sleep 600")
+    script.wait_for(STARTED)
+    (record,) = folder.left_tasks()
+    assert end_left(record, 5.0)
+    first.join(PATIENCE)
+    assert (finished(script)["exit_code"], finished(script)["signal"]) == (None, 15)
+
+
+def test_a_task_of_which_only_the_beginning_is_known_ends_as_killed(
+    script: Script, log: Log, folder: AgentFolder, session: Session
+) -> None:
+    record = folder.new_task(task=1, fence=7, job_id="j-1", attempt=1, rank=0)
+    second = TaskRun(session, folder, {}, Assignment(task=1, fence=7, job_id="j-1"), record)
+    second.start()
+    over(second, folder)
+    assert finished(script)["signal"] == 9
+    assert b"the agent ended while this ran" in log.text
