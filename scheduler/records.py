@@ -22,7 +22,8 @@ COMPRESSION = 6
 class DeviceRecord(NamedTuple):
     """What differs from the facts, for one device. Instants are ISO 8601 texts."""
 
-    index: int
+    device: int
+    """Its index."""
     healthy: bool | None
     note: str
     foreign_memory: int | None
@@ -116,7 +117,7 @@ def _devices_now(record: WorkerRecord, devices: tuple[DeviceView, ...] | None) -
         return None
     # A simulated device has no health but the one it was given.
     usual = None if record.simulated else True
-    changed = {device.index: device for device in record.devices}
+    changed = {change.device: change for change in record.devices}
     return tuple(_device_now(device, changed.get(device.index), usual) for device in devices)
 
 
@@ -165,14 +166,11 @@ def unpacked(data: bytes | memoryview) -> Any:
 
 def record_from(fields: list[Any]) -> WorkerRecord:
     """A worker's record back from JSON."""
-    *plain, labels, reserved_for, reserved_until, devices, tasks = fields
-    return WorkerRecord(
-        *plain,
-        tuple((key, value) for key, value in labels),
-        reserved_for,
-        reserved_until,
-        tuple(DeviceRecord(*device) for device in devices),
-        tuple(TaskRecord(job_id, tuple(held), *amounts) for job_id, held, *amounts in tasks),
+    record = WorkerRecord(*fields)
+    return record._replace(
+        labels=tuple((key, value) for key, value in record.labels),
+        devices=tuple(DeviceRecord(*device) for device in record.devices),
+        tasks=tuple(TaskRecord(job_id, tuple(held), *amounts) for job_id, held, *amounts in record.tasks),
     )
 
 

@@ -82,12 +82,16 @@ def _commit(plans: Sequence[Plan], work: Work) -> Tally:
     still = set(queued.select_for_update().values_list("pk", flat=True))
     there = [plan for plan in plans if plan.job.pk in still]
     ground = _ground(there, work)
-    granted = [plan for plan in there if plan.act is Act.PLACE and _stands(plan, work, ground)]
+    placements = [plan for plan in there if plan.act is Act.PLACE]
+    refused = [plan for plan in placements if not _stands(plan, work, ground)]
+    granted = [plan for plan in placements if _stands(plan, work, ground)]
     others = [plan for plan in there if plan.act is not Act.PLACE]
+    for plan in refused:
+        log.info("%s: %s was not placed, its workers have changed since", work.cause, plan.job.job_id)
     _place(granted, work, ground, now)
     _give_up([plan for plan in others if plan.act is Act.FAIL], work, now)
     write_decisions([*granted, *others], pass_row=work.pass_row, now=now)
-    return Tally(len(granted), len(there) - len(granted) - len(others))
+    return Tally(len(granted), len(refused))
 
 
 def _ground(plans: Iterable[Plan], work: Work) -> _Ground:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from django.contrib.auth.models import AbstractUser
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from scheduler.core.codec import canonical_bytes, job_to_document
@@ -26,7 +26,7 @@ class KeyReusedError(ValueError):
     """The idempotency key came with another document before."""
 
 
-def submit_job(*, document: object, owner: AbstractUser, now: datetime, idempotency_key: str | None = None) -> Job:
+def submit_job(*, document: object, owner: User, now: datetime, idempotency_key: str | None = None) -> Job:
     """Queue a job; the same key with the same document again returns the first job.
 
     Raises `DocumentError` with every problem of the document, `KeyReusedError` for a key that came with another one.
@@ -82,7 +82,7 @@ def _create(**fields: Any) -> Job:
     return job
 
 
-def _earlier(owner: AbstractUser, key: str, digest: str) -> Job | None:
+def _earlier(owner: User, key: str, digest: str) -> Job | None:
     job = Job.objects.filter(owner=owner, idempotency_key=key).first()
     if job is not None and job.idempotency_digest != digest:
         raise KeyReusedError(f"this idempotency key was used for another document, as {job.job_id}")

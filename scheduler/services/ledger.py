@@ -21,7 +21,8 @@ from scheduler.services.lease import Lease
 KEYFRAME_EVERY = 64
 VIEWS_KEPT = 8
 
-_views: OrderedDict[int, FleetRecord] = remembered(OrderedDict())
+ViewKey = tuple[int, str]
+_views: OrderedDict[ViewKey, FleetRecord] = remembered(OrderedDict())
 
 
 @cache
@@ -67,7 +68,7 @@ def latest_pass() -> SchedulingPass | None:
 
 def seen_by(pass_row: SchedulingPass) -> FleetRecord:
     """The fleet as that pass saw it: the keyframe before it and every change since, at one query."""
-    records = _views.get(pass_row.pk)
+    records = _views.get(view_key(pass_row))
     if records is None:
         keyframes = SchedulingPass.objects.filter(keyframe=True, number__lte=pass_row.number).order_by("-number")
         rows = SchedulingPass.objects.filter(
@@ -78,6 +79,11 @@ def seen_by(pass_row: SchedulingPass) -> FleetRecord:
             records = applied(records, delta_from(data))
         _remember(pass_row, records)
     return records
+
+
+def view_key(row: SchedulingPass) -> ViewKey:
+    """What a view is remembered by: the digest too, for the key of a row that was rolled back is given again."""
+    return row.pk, row.view_digest
 
 
 def begin(
@@ -122,5 +128,5 @@ def abandon_earlier(lease: Lease, now: datetime) -> None:
 
 
 def _remember(row: SchedulingPass, records: FleetRecord) -> None:
-    _views[row.pk] = records
+    _views[view_key(row)] = records
     trim(_views, VIEWS_KEPT)

@@ -88,7 +88,8 @@ def _run(lease: Lease, clock: Clock) -> SchedulingPass | None:
         return None
     before = ledger.latest_pass()
     if before and _nothing_changed(before, fleet, queue):
-        return _confirm(before, fleet, queue, lease, clock)
+        _confirm(before, fleet, queue, lease, clock)
+        return None
     return _decide(before, fleet, queue, lease, clock)
 
 

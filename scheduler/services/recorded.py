@@ -16,14 +16,14 @@ from scheduler.models import Decision, Job, SchedulingPass
 from scheduler.queue import entry_of
 from scheduler.records import fleet_of
 from scheduler.services.digests import decision_digest, given_digest, view_digest
-from scheduler.services.ledger import PlannedPlacement, placements_of, rules_revision, seen_by
+from scheduler.services.ledger import PlannedPlacement, ViewKey, placements_of, rules_revision, seen_by, view_key
 
 MOST_EXPANDED = 32
 MOST_FLEETS = 4
 
 Key = tuple[int, int, int, str]
 _expanded: OrderedDict[Key, Recorded] = remembered(OrderedDict())
-_fleets: OrderedDict[int, Fleet] = remembered(OrderedDict())
+_fleets: OrderedDict[ViewKey, Fleet] = remembered(OrderedDict())
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,10 @@ def recorded_at(row: Decision) -> Recorded:
 
 def view_seen_by(pass_row: SchedulingPass) -> Fleet:
     """The fleet at the start of a pass."""
-    fleet = _fleets.get(pass_row.pk)
+    key = view_key(pass_row)
+    fleet = _fleets.get(key)
     if fleet is None:
-        fleet = _fleets[pass_row.pk] = fleet_of(seen_by(pass_row), facts_by_id)
+        fleet = _fleets[key] = fleet_of(seen_by(pass_row), facts_by_id)
         trim(_fleets, MOST_FLEETS)
     return fleet
 

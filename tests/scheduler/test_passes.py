@@ -8,7 +8,7 @@ from scheduler.models import Attempt, Decision, DeviceHold, Event, Job, PassLeas
 from scheduler.services.holding import release
 from scheduler.services.jobs import cancel_job
 from scheduler.services.lease import StalePassError, give_back, take
-from scheduler.services.passes import run_passes
+from scheduler.services.passes import run_pass, run_passes
 from tests.factories import (
     NOW,
     a_job,
@@ -160,6 +160,38 @@ def test_a_pass_that_lost_its_lease_between_two_batches_keeps_the_first_whole():
     assert SchedulingPass.objects.get().state == PassState.REFUSED
 
 
+def test_a_pass_that_was_asleep_while_another_did_its_work_changes_nothing():
+    a_worker("a", gpus="2xA100")
+    job = a_job(gpus=2)
+    with between_snapshot_and_commit(lambda: run_pass(now=later(seconds=20), holder="awake")):
+        assert run_pass(now=NOW, holder="asleep") is None
+    assert placed(job) == [("a", [0, 1])]
+    assert Attempt.objects.get().fence == 1
+    rows = SchedulingPass.objects.order_by("number").values_list("holder", "state", "placed")
+    assert list(rows) == [("asleep", PassState.REFUSED, 0), ("awake", PassState.COMPLETE, 1)]
+
+
+def test_a_gang_is_placed_whole():
+    a_worker("a", gpus="2xA100")
+    a_worker("b", gpus="2xA100")
+    job = a_job(gpus=2, distributed={"num_workers": 2})
+    too_big = a_job(gpus=2, distributed={"num_workers": 3})
+    a_pass()
+    assert placed(job) == [("a", [0, 1]), ("b", [0, 1])]
+    assert held() == 4
+    assert states(too_big) == ["queued"]
+
+
+def test_a_gang_of_which_one_worker_changed_is_not_placed_at_all():
+    a_worker("a", gpus="2xA100")
+    worker = a_worker("b", gpus="2xA100")
+    job = a_job(gpus=2, distributed={"num_workers": 2})
+    with between_snapshot_and_commit(lambda: bump([worker.pk])):
+        a_pass()
+    assert states(job) == ["queued"]
+    assert held() == 0
+
+
 def test_a_drain_between_snapshot_and_commit_is_honoured():
     worker = a_worker("a")
     a_worker("b")
@@ -263,7 +295,7 @@ def test_messages_that_come_twice_or_never_leave_no_trace():
 
 
 def between_snapshot_and_commit(act):
-    """Do `act` after a pass has decided and before it commits anything."""
+    """Do `act` after a pass has decided and before it commits anything; not again in a pass that `act` runs."""
     return before_each_batch(lambda batch: act() if batch == 0 else None)
 
 
@@ -283,8 +315,8 @@ class before_each_batch:  # noqa: N801 - reads as a statement
         self.module.commit = self.real
 
     def commit(self, plans, work):
-        self.act(self.batch)
-        self.batch += 1
+        batch, self.batch = self.batch, self.batch + 1
+        self.act(batch)
         return self.real(plans, work)
 
 
