@@ -4,7 +4,8 @@ import logging
 
 import pytest
 from django.contrib.auth.models import User
-from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.urls.converters import IntConverter
 
 from gpulayer_site.redaction import RedactingFormatter, redact
 
@@ -101,16 +102,11 @@ class TestLogs:
 
 def _pages():
     """Every named page without the admin and the APIs, with something put into its parameters."""
-    for pattern in _patterns(get_resolver().url_patterns):
-        route = str(pattern.pattern)
-        for parameter in pattern.pattern.converters:
-            converter = pattern.pattern.converters[parameter]
-            word = "1" if type(converter).__name__ == "IntConverter" else "j-1"
-            route = route.replace(f"<{parameter}>", word)
-            for kind in ("str", "int", "slug", "path"):
-                route = route.replace(f"<{kind}:{parameter}>", word)
-        if pattern.name and pattern.name not in OPEN:
-            yield pattern.name, "/" + route
+    for entry in _patterns(get_resolver().url_patterns):
+        if entry.name and entry.name not in OPEN:
+            parameters = dict.fromkeys(entry.pattern.regex.groupindex, "j-1")
+            parameters |= {name: 1 for name, kind in entry.pattern.converters.items() if isinstance(kind, IntConverter)}
+            yield entry.name, reverse(entry.name, kwargs=parameters)
 
 
 def _patterns(entries):
