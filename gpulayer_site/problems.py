@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
-from django.db import InterfaceError, OperationalError
+from django.db import IntegrityError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.http.response import HttpResponseBase
 from ninja import NinjaAPI
@@ -144,4 +144,5 @@ _ANSWERS: tuple[tuple[type[Exception], Callable[[Any], HttpResponse]], ...] = (
     (UnreadablePostError, lambda exc: problem(400, "the body could not be read to its end")),
     (OperationalError, lambda exc: problem(503, "the database is busy or away; try again shortly")),
     (InterfaceError, lambda exc: problem(503, "the database is busy or away; try again shortly")),
+    (IntegrityError, lambda exc: problem(503, "somebody else changed this at the same moment; try again shortly")),
 )
