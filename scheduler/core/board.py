@@ -48,7 +48,7 @@ class Board:
     def __init__(self, views: Sequence[WorkerView], census: Census) -> None:
         self.views = views
         self.epoch = 0
-        self.offline = where(not online for online in map(attrgetter("online"), views))
+        self.offline = census.everyone & ~where(map(attrgetter("online"), views))
         self.draining = where(map(attrgetter("draining"), views))
         self.unhealthy = where(map(attrgetter("unhealthy"), views))
         self.slots = Level(list(census.slots))
@@ -78,11 +78,8 @@ class Board:
 
     def view(self, rank: int, epoch: int) -> WorkerView:
         """One worker as it was at that moment."""
-        view = self.views[rank]
-        for placed_at, load in self._given.get(rank, ()):
-            if placed_at < epoch:
-                view = view.holding(load)
-        return view
+        loads = (load for placed_at, load in self._given.get(rank, ()) if placed_at < epoch)
+        return self.views[rank].holding(*loads)
 
     def _seat(self, rank: int, view: WorkerView) -> None:
         """Count what tasks hold before the pass begins."""

@@ -40,7 +40,7 @@ def is_pinned(entry: QueueEntry, worker: WorkerFacts) -> Iterator[Reason]:
     """It is among the workers named, if any are."""
     wanted = entry.spec.placement.worker_ids
     if wanted and worker.id not in wanted:
-        yield Reason(code=Code.NOT_PINNED, field="placement.worker_ids", required=wanted, actual=worker.id)
+        yield Reason(code=Code.NOT_PINNED, field="placement.worker_ids", required=wanted)
 
 
 def has_the_labels(entry: QueueEntry, worker: WorkerFacts) -> Iterator[Reason]:

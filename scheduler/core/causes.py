@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 
 from scheduler.core.bits import Growing
 from scheduler.core.board import Board
 from scheduler.core.census import Census
-from scheduler.core.questions import QUESTIONS
+from scheduler.core.questions import QUESTIONS, READS
 from scheduler.core.reasons import ORDER, Code
 from scheduler.core.spec import QueueEntry
 
@@ -48,6 +48,24 @@ def split(workers: int, causes: Iterable[tuple[Code, int]]) -> Split:
                 if part == hit:
                     del parts[codes]
     return parts
+
+
+def read_by(code: Code, entry: QueueEntry, census: Census) -> Sequence[Hashable]:
+    """What the check of this code reads of each worker, by rank: where it is the same, so are the reason's figures."""
+    match code:
+        case Code.NOT_PINNED:
+            return [None] * census.size
+        case Code.LABEL:
+            keys = [key for key, _ in entry.spec.placement.worker_labels]
+            return [tuple(map(dict(facts.labels).get, keys)) for facts in census.facts]
+        case Code.CPU_CORES | Code.DIST_PROCS:
+            return census.cpu
+        case Code.MEMORY:
+            return census.memory
+        case Code.DISK:
+            return census.disk
+        case _:
+            return census.numbers(READS[code])
 
 
 def _of_each_worker(entry: QueueEntry, claims: frozenset[str], census: Census) -> Iterator[tuple[Code, int]]:

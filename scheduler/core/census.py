@@ -150,7 +150,7 @@ class Census:
         """Each worker's torch version in the environment of that name."""
         if environment not in self._torch:
             samples = self._answers.classes(environments_of).samples
-            numbers = self._numbered(environments_of)
+            numbers = self.numbers(environments_of)
             found = {number: torch_of(samples[number], environment) for number in set(numbers)}
             self._torch[environment] = [found[number] for number in numbers]
         return self._torch[environment]
@@ -168,7 +168,7 @@ class Census:
     @property
     def conditions(self) -> list[int]:
         """For each worker, the number of the condition its devices are in."""
-        return self._numbered(condition_of)
+        return self.numbers(condition_of)
 
     @property
     def samples(self) -> list[WorkerFacts]:
@@ -188,10 +188,10 @@ class Census:
     def classes(self, reads: Reads) -> dict[int, int]:
         """The members of each class of workers whose facts read alike."""
         if reads not in self._members:
-            self._members[reads] = groups_of(self._numbered(reads))
+            self._members[reads] = groups_of(self.numbers(reads))
         return self._members[reads]
 
-    def _numbered(self, reads: Reads) -> list[int]:
+    def numbers(self, reads: Reads) -> list[int]:
         """For each worker, the number of its class."""
         if reads not in self._numbers:
             classes = self._answers.classes(reads)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from scheduler.core.availability import charges
-from scheduler.core.bits import Growing, each, groups_of
+from scheduler.core.bits import Growing, each
 from scheduler.core.census import Census
 from scheduler.core.fleet import WorkerView
 from scheduler.core.matching import qualifying
@@ -45,17 +45,24 @@ class DeviceBoard:
         self._census = census
         self._conditions = census.conditions
         self._held: list[Mask] = [0] * census.size
+        self._seated: list[int] = []
         self._watchers: dict[int, dict[Mask, list[Request]]] = {}
         self._memory: dict[tuple[int, Mask], int | None] = {}
 
     def seat(self, rank: int, devices: Iterable[int]) -> None:
         """Tasks hold these before the pass begins."""
         self._held[rank] = mask_of(devices)
+        if self._held[rank]:
+            self._seated.append(rank)
 
     @cached_property
     def alike(self) -> dict[State, int]:
         """The workers whose devices are in the same condition and held alike."""
-        return groups_of(zip(self._conditions, self._held, strict=True))
+        alike = {(condition, 0): members for condition, members in self._census.classes(condition_of).items()}
+        for rank in self._seated:
+            condition, held = self._conditions[rank], self._held[rank]
+            _move(alike, rank, (condition, 0), (condition, held))
+        return alike
 
     def watch(self, entry: QueueEntry) -> Request:
         """Begin to keep account for a kind of request, of which this job is one."""
@@ -79,11 +86,12 @@ class DeviceBoard:
 
     def take(self, rank: int, devices: Iterable[int], epoch: int) -> None:
         """One more task holds these."""
+        alike = self.alike
         mask, before, condition = mask_of(devices), self._held[rank], self._conditions[rank]
         if not mask:
             return
         after = self._held[rank] = before | mask
-        self._move(rank, (condition, before), (condition, after))
+        _move(alike, rank, (condition, before), (condition, after))
         for usable, requests in self._watchers.get(condition, {}).items():
             had, has = (usable & ~before).bit_count(), (usable & ~after).bit_count()
             if had == has:
@@ -101,23 +109,20 @@ class DeviceBoard:
 
     def memory_left(self, request: Request, rank: int) -> int | None:
         """Bytes that the devices left there for the request have in all; None where one is unknown."""
-        return self.memory_in(request, (self._conditions[rank], self._held[rank]))
+        return self._memory_in(request, (self._conditions[rank], self._held[rank]))
 
-    def memory_in(self, request: Request, state: State) -> int | None:
-        """The same for every worker in one state."""
+    def memory_left_everywhere(self, request: Request) -> list[int | None]:
+        """The same of every worker, by rank."""
+        known = {state: self._memory_in(request, state) for state in self.alike}
+        return [known[state] for state in zip(self._conditions, self._held, strict=True)]
+
+    def _memory_in(self, request: Request, state: State) -> int | None:
         condition, held = state
         left = request.usable[condition] & ~held
         if (condition, left) not in self._memory:
             devices = self._census.samples[condition].devices or ()
             self._memory[condition, left] = memory_of(device for device in devices if left >> device.index & 1)
         return self._memory[condition, left]
-
-    def _move(self, rank: int, old: State, new: State) -> None:
-        bit = 1 << rank
-        self.alike[old] ^= bit
-        if not self.alike[old]:
-            del self.alike[old]
-        self.alike[new] = self.alike.get(new, 0) | bit
 
 
 def mask_of(indices: Iterable[int]) -> Mask:
@@ -126,3 +131,11 @@ def mask_of(indices: Iterable[int]) -> Mask:
     for index in indices:
         mask |= 1 << index
     return mask
+
+
+def _move(alike: dict[State, int], rank: int, old: State, new: State) -> None:
+    bit = 1 << rank
+    alike[old] ^= bit
+    if not alike[old]:
+        del alike[old]
+    alike[new] = alike.get(new, 0) | bit

@@ -110,11 +110,11 @@ class WorkerView:
         """The worker's stable, unique name."""
         return self.facts.id
 
-    def holding(self, task: TaskLoad) -> WorkerView:
-        """This worker with one more task on it."""
+    def holding(self, *more: TaskLoad) -> WorkerView:
+        """This worker with more tasks on it."""
         return WorkerView(
             facts=self.facts, online=self.online, draining=self.draining, unhealthy=self.unhealthy,
-            state_note=self.state_note, state_since=self.state_since, tasks=(*self.tasks, task),
+            state_note=self.state_note, state_since=self.state_since, tasks=(*self.tasks, *more),
         )  # fmt: skip
 
 

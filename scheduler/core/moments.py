@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 from scheduler.core.availability import AVAILABILITY, Setting
 from scheduler.core.bits import each
 from scheduler.core.board import Board
 from scheduler.core.capability import CAPABILITY
-from scheduler.core.causes import Split
+from scheduler.core.causes import Split, read_by
 from scheduler.core.census import Census
 from scheduler.core.decision import Candidate, CandidateGroup
 from scheduler.core.evaluation import availability_reasons, compatibility_reasons
 from scheduler.core.policies import policy_key
-from scheduler.core.reasons import Code
+from scheduler.core.reasons import Code, Reason
 from scheduler.core.shapes import Shape
 from scheduler.core.spec import QueueEntry
 
@@ -32,10 +32,16 @@ class Moment:
     chosen: int
 
     def candidates(self) -> tuple[Candidate, ...]:
-        """One for every worker, sorted by id; only the checks known to fail are asked for their figures."""
-        able = self.shape.unavailable(self.epoch, self._avoided())
-        made = {rank: self._candidate(rank, (), codes) for codes, rank in _spread(able)}
-        made |= {rank: self._candidate(rank, codes, ()) for codes, rank in _spread(self.shape.incompatible)}
+        """One for every worker, sorted by id; workers of one class share their reasons."""
+        made = {rank: self._candidate(rank, (), codes) for rank, codes in _spread(self._able())}
+        for codes, workers in self.shape.incompatible.items():
+            columns = [read_by(code, self.entry, self.census) for code in codes]
+            known: dict[tuple[Hashable, ...], tuple[Reason, ...]] = {}
+            for rank in each(workers):
+                read = tuple([column[rank] for column in columns])
+                if read not in known:
+                    known[read] = compatibility_reasons(self.entry, self.board.views[rank], codes)
+                made[rank] = Candidate(worker=self.census.ids[rank], reasons=known[read])
         return tuple(made[rank] for rank in range(self.census.size))
 
     def candidate(self, worker: str) -> Candidate:
@@ -59,11 +65,14 @@ class Moment:
             key=None if reasons else policy_key(self.entry, view),
         )
 
+    def _able(self) -> Split:
+        return self.shape.unavailable(self.epoch, self._avoided())
+
     def _avoided(self) -> int:
         return self.shape.ranks(self.avoided)
 
 
-def _spread(split: Split) -> Iterator[tuple[tuple[Code, ...], int]]:
+def _spread(split: Split) -> Iterator[tuple[int, tuple[Code, ...]]]:
     for codes, workers in split.items():
         for rank in each(workers):
-            yield codes, rank
+            yield rank, codes

@@ -76,7 +76,7 @@ def _labels(spec: JobSpec, names: Names) -> Iterator[Note]:
 
 def _environment(spec: JobSpec, names: Names) -> Iterator[Note]:
     wanted = spec.runtime.environment
-    if wanted not in names.environments:
+    if wanted != DEFAULT_ENVIRONMENT and wanted not in names.environments:
         near = nearest(wanted, names.environments)
         yield Note(code=NoteCode.ENVIRONMENT_UNKNOWN, subject=wanted, nearest=near)
 

@@ -27,7 +27,10 @@ class ByMemory:
         self._census = census
         self._request = request
         self._seen = len(board.touched)
-        self._amounts = [self._left(rank) for rank in range(census.size)]
+        if request is not None:
+            self._amounts = board.devices.memory_left_everywhere(request)
+        else:
+            self._amounts = [self._left(rank) for rank in range(census.size)]
         self._alike = groups_of(self._amounts)
         self._known = sorted(amount for amount in self._alike if amount is not None)
 

@@ -117,3 +117,6 @@ QUESTIONS = (
     Question(Code.DIST_ADDRESS, _is_gang, has_address),
 )
 """Not here: what is asked of a worker's own name, labels, reservation and sizes, of which there is no class."""
+
+READS: dict[Code, Reads] = {question.code: question.reads for question in QUESTIONS} | {Code.RESERVED: reservation_of}
+"""By code, how facts are read for its classes."""
