@@ -39,7 +39,7 @@ class Page(Generic[R]):
 
 
 def asked_of(data: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
-    """What a query string asks for under these names and for a page of it; what no column can hold counts as nothing."""
+    """What a query string asks for under these names, and for which page; what no column can hold counts as nothing."""
     found = {name: data.get(name, "").strip()[:LONGEST] for name in (*names, "after", "before")}
     return {name: value for name, value in found.items() if value and "\0" not in value}
 

@@ -87,7 +87,7 @@ def cancel(request: HttpRequest, job_id: str) -> HttpResponse:
         raise PermissionDenied("only its owner and operators may cancel a job")
     if request.method == "POST":
         after = cancel_job(job=frame.job, actor=f"user:{request.user.get_username()}", now=now())
-        messages.info(request, f"{after.job_id} is {after.get_state_display()}.")
+        messages.info(request, f"{after.job_id} is {after.get_state_display().lower()}.")
         return redirect("job", job_id)
     template = "scheduler/_cancel.html" if is_fragment(request) else "scheduler/cancel.html"
     return render(request, template, {"nav": "jobs", "job": frame.job, "task": frame.task})

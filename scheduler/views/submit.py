@@ -71,15 +71,15 @@ def _submitted(request: HttpRequest, draft: Draft) -> HttpResponse:
             draft = Draft(draft.form, draft.text, draft.document, error.problems)
         else:
             return redirect("job", job.job_id)
-    return _page(request, draft, yaml=_is_yaml(request), status=422)
+    return _page(request, draft, yaml=_is_yaml(request))
 
 
 def _changed_over(request: HttpRequest, draft: Draft, *, to_yaml: bool) -> HttpResponse:
     """The other view of the same document; a text that is no document can only stay text."""
     if to_yaml and draft.problems:
-        return _page(request, draft, yaml=False, status=422)
+        return _page(request, draft, yaml=False)
     if not to_yaml and not isinstance(draft.document, dict):
-        return _page(request, _checked(draft), yaml=True, status=422)
+        return _page(request, _checked(draft), yaml=True)
     return _page(request, draft, yaml=to_yaml)
 
 
@@ -122,9 +122,9 @@ def _checked(draft: Draft) -> Draft:
     return draft
 
 
-def _page(request: HttpRequest, draft: Draft, *, yaml: bool, status: int = 200) -> HttpResponse:
+def _page(request: HttpRequest, draft: Draft, *, yaml: bool) -> HttpResponse:
     draft.form.place(draft.problems)
-    return render(request, "scheduler/submit.html", {"nav": "jobs", **_context(draft, yaml=yaml)}, status=status)
+    return render(request, "scheduler/submit.html", {"nav": "jobs", **_context(draft, yaml=yaml)})
 
 
 def _context(draft: Draft, *, yaml: bool) -> dict[str, Any]:

@@ -97,7 +97,9 @@ class Installation:
 
     def run(self, *arguments: str) -> str:
         """What a command of this installation prints."""
-        done = subprocess.run([GPULAYER, *arguments], env=self.env, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [GPULAYER, *arguments], env=self.env, capture_output=True, text=True, timeout=60, check=False
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

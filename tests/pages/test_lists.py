@@ -9,8 +9,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from scheduler.models import Job
 from tests.factories import a_job, a_pass, a_user, a_worker, changed
 from tests.pages.conftest import many_jobs, many_workers
+from workers.models import Worker
 
 pytestmark = pytest.mark.django_db
 
@@ -69,9 +71,6 @@ def test_a_page_costs_the_same_queries_for_ten_rows_as_for_a_hundred(page, mira,
     few = queries(page, url)
     many = Client()
     many.force_login(mira)
-    from scheduler.models import Job  # noqa: PLC0415
-    from workers.models import Worker  # noqa: PLC0415
-
     Job.objects.all().delete()
     Worker.objects.update(facts=None, liveness="enrolled")
     Worker.objects.all().delete()
@@ -92,7 +91,7 @@ def test_following_next_shows_every_row_once_and_previous_leads_back(page, mira,
             break
         html = text(page, onward[1].replace("&amp;", "&"))
     assert [len(rows) for rows in seen] == [25, 25, 10]
-    assert len(set(sum(seen, []))) == 60
+    assert len({row for rows in seen for row in rows}) == 60
     back = re.search(r'rel="prev" href="([^"]+)"', html)
     assert back
     assert names(text(page, back[1].replace("&amp;", "&"))) == seen[1]

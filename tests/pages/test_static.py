@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import re
 from pathlib import Path
@@ -47,6 +48,17 @@ def test_every_icon_that_is_used_is_in_the_sprite():
     assert used <= drawn
 
 
+def test_no_element_has_the_name_of_an_icon():
+    drawn = set(re.findall(r'symbol id="([^"]+)"', (ROOT / "templates/_partials/_sprite.html").read_text()))
+    named = {
+        name
+        for path in TEMPLATES
+        if path.name != "_sprite.html"
+        for name in re.findall(r'\sid="([\w-]+)"', path.read_text())
+    }
+    assert drawn & named == set()
+
+
 @pytest.mark.parametrize(
     ("names", "most"),
     [
@@ -56,6 +68,4 @@ def test_every_icon_that_is_used_is_in_the_sprite():
     ids=["style sheets", "scripts"],
 )
 def test_compressed_they_stay_small(names, most):
-    import gzip  # noqa: PLC0415
-
     assert sum(len(gzip.compress((ROOT / "static" / name).read_bytes())) for name in names) <= most

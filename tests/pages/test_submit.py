@@ -38,7 +38,7 @@ def value_of(page: str, name: str) -> str:
 
 def error_at(page: str, name: str) -> str:
     """The error beside a field."""
-    found = re.search(rf'id="f-{name}-error">(.*?)</div></div>', page, re.S)
+    found = re.search(rf'id="f-{name}-error">(.*?)</div></div>', page, re.DOTALL)
     assert found, f"no error beside {name}"
     assert f'aria-describedby="f-{name}-error' in page
     return html.unescape(re.sub(r"<[^>]+>", "", found[1]))
@@ -85,7 +85,7 @@ def test_yaml_makes_the_same_job(page):
 )
 def test_an_error_stands_beside_its_field_and_the_input_stays(page, field, typed, said):
     status, shown = sent(page, **{**GOOD, field: typed})
-    assert status == 422
+    assert status == 200
     assert said in error_at(shown, field)
     if field != "fallback_1":
         assert value_of(shown, field) == typed
@@ -98,9 +98,12 @@ def test_all_errors_are_told_at_once(page):
 
 
 def test_yaml_errors_say_line_path_what_was_found_and_what_is_right(page):
-    text = "name: train\ncommand: [a]\ntarget: local\nplacement:\n  worker_labels: {rack: 12}\nresources:\n  gpu_memory: 40\n"
+    text = (
+        "name: train\ncommand: [a]\ntarget: local\nplacement:\n  worker_labels: {rack: 12}\n"
+        "resources:\n  gpu_memory: 40\n"
+    )
     status, shown = sent(page, yaml=text)
-    assert status == 422
+    assert status == 200
     told = html.unescape(re.sub(r"<[^>]+>", "", shown))
     assert "Line 5 placement.worker_labels.rack: found 12 (a number); expected text: quote it" in told
     assert "Line 7 resources.gpu_memory: found an unknown field" in told
@@ -124,10 +127,10 @@ def test_yaml_errors_say_line_path_what_was_found_and_what_is_right(page):
 )
 def test_a_text_is_refused_in_words(page, text):
     status, shown = sent(page, yaml=text)
-    assert status == 422
+    assert status == 200
     assert "error" in shown
     status, _ = sent(page, yaml=text, act="form")
-    assert status in (200, 422)
+    assert status == 200
 
 
 class TestChangingOver:
@@ -158,7 +161,7 @@ class TestChangingOver:
 
     def test_a_text_that_is_no_document_stays_text(self, page):
         status, shown = sent(page, act="form", yaml="name: [")
-        assert status == 422
+        assert status == 200
         assert value_of(shown, "yaml") == "name: ["
 
     def test_a_hidden_part_that_is_nonsense_counts_as_nothing(self, page):
