@@ -12,12 +12,12 @@ from scheduler.core.quantities import cores, size
 from scheduler.core.reasons import ORDER, Code, GroupReason
 from scheduler.core.sentences import sentence
 from scheduler.core.spec import JobSpec, Policy, QueueEntry
-from scheduler.core.words import Clock, agrees, counted, devices, names
+from scheduler.core.words import Clock, agrees, counted, devices, in_utc, names
 
 Groups = Sequence[CandidateGroup]
 
 DEVICES_NOW = frozenset((Code.GPU_UNHEALTHY, Code.GPU_RESERVED, Code.GPU_FOREIGN, Code.GPU_IN_USE))
-FEW = 64
+FEW = 32
 """Up to so many workers are looked at one by one to name the closest."""
 
 
@@ -70,25 +70,24 @@ def why_there(entry: QueueEntry, decision: SchedulingDecision) -> Said:
     return Said(f"the most free memory{most} of {some}", (f"{could} {order}",), short)
 
 
-def what_it_waits_for(entry: QueueEntry, decision: SchedulingDecision, clock: Clock) -> Said:
-    """Why none of the workers that can run it takes it now, and how close the closest is."""
+def what_it_waits_for(
+    entry: QueueEntry, decision: SchedulingDecision, *, clock: Clock = in_utc, closely: bool = False
+) -> Said:
+    """Why none of the workers that can run it takes it now; `closely`: and how close the closest is."""
     groups = open_groups(decision)
     if entry.spec.distributed and decision.group_reasons:
         return _gang_waits(decision.group_reasons)
     fit = workers_in(groups)
     if fit == 0:
         return Said("no worker of an open target can take it now", (), "no open target can take it")
-    obstacle = _obstacle(groups)
-    closest, exact = _closest(groups, decision)
-    sentences = [sentence(reason, clock=clock) for reason in decision.candidate(closest).reasons]
+    obstacle, first = _obstacle(groups), f"What stands in the way first: {_tally(groups)}."
     if fit == 1:
-        more = tuple(capital(text) for text in sentences)
-        lead = f"only {closest} can run this job, and it is not free now"
-        return Said(lead, more, f"only {closest} fits: {obstacle}")
-    near = f"{'Closest is' if exact else 'One of the closest is'} {closest}: {'; '.join(sentences)}."
-    first = f"What stands in the way first: {_tally(groups)}."
+        only = next(worker for group in groups for worker in group.workers)
+        more = tuple(capital(text) for text in _sentences(only, decision, clock)) if closely else (first,)
+        return Said(f"only {only} can run this job, and it is not free now", more, f"only {only} fits: {obstacle}")
+    near = (_nearest(groups, decision, clock),) if closely else ()
     lead = f"{fit:,} workers can run this job, none {_lacking(groups, entry.spec) or 'is free'} now"
-    return Said(lead, (near, first), f"{fit:,} fit, none free: {obstacle}")
+    return Said(lead, (*near, first), f"{fit:,} fit, none free: {obstacle}")
 
 
 def open_groups(decision: SchedulingDecision) -> list[CandidateGroup]:
@@ -126,15 +125,21 @@ def _first_codes(groups: Groups) -> Counter[Code]:
     return tally
 
 
-def _closest(groups: Groups, decision: SchedulingDecision) -> tuple[str, bool]:
-    """The worker with the fewest obstacles, then the most free devices, and whether all were looked at for that."""
+def _sentences(worker: str, decision: SchedulingDecision, clock: Clock) -> list[str]:
+    return [sentence(reason, clock=clock) for reason in decision.candidate(worker).reasons]
+
+
+def _nearest(groups: Groups, decision: SchedulingDecision, clock: Clock) -> str:
+    """The worker with the fewest obstacles, then the most free devices, as far as not too many must be looked at."""
     fewest = min(len(group.codes) for group in groups)
     nearest = [worker for group in groups if len(group.codes) == fewest for worker in group.workers]
 
     def free_devices(worker: str) -> int:
         return max((reason.have or 0 for reason in decision.candidate(worker).reasons), default=0)
 
-    return max(sorted(nearest)[:FEW], key=free_devices), len(nearest) <= FEW
+    closest = max(sorted(nearest)[:FEW], key=free_devices)
+    is_it = "Closest is" if len(nearest) <= FEW else "One of the closest is"
+    return f"{is_it} {closest}: {'; '.join(_sentences(closest, decision, clock))}."
 
 
 def _lacking(groups: Groups, spec: JobSpec) -> str | None:

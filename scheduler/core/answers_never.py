@@ -83,13 +83,12 @@ def _short(text: str, code: Code) -> str:
 
 def _figures(code: Code, decision: SchedulingDecision, inside: Sequence[CandidateGroup]) -> str:
     """How close the closest comes, and how many are not known."""
+    there = {worker for group in inside if code in group.codes for worker in group.workers}
     reasons = [
         reason
-        for group in inside
-        if code in group.codes
-        for worker in group.workers
-        for reason in decision.candidate(worker).reasons
-        if reason.code is code
+        for candidate in decision.evidence.candidates()
+        for reason in candidate.reasons
+        if reason.code is code and candidate.worker in there
     ]
     unknown = sum(reason.unknown for reason in reasons)
     facts = [text for text in (_best(code, reasons), f"{unknown:,} unknown" if unknown else "") if text]

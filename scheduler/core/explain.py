@@ -45,13 +45,17 @@ def answer(
     state: str = "queued",
     exit_code: int | None = None,
     clock: Clock = in_utc,
+    closely: bool = True,
 ) -> Answer:
-    """Why a job runs where it runs, or why it waits or never fits; `state` is the job's own."""
+    """Why a job runs where it runs, or why it waits or never fits; `state` is the job's own.
+
+    `closely` looks at single workers to name the closest, which a pass over a large fleet can do without.
+    """
     if decision.outcome is Outcome.PLACED:
         return _placed(entry, decision, state, exit_code)
     if state == "cancelled":
-        return Answer(state, "Cancelled before it was placed.", _unplaced(entry, decision, clock).more)
-    said = _unplaced(entry, decision, clock)
+        return Answer(state, "Cancelled before it was placed.", _unplaced(entry, decision, clock, closely).more)
+    said = _unplaced(entry, decision, clock, closely)
     if decision.outcome is Outcome.WAITING:
         kind = "reserved" if _all_reserved(decision) else "waiting"
         return Answer(kind, f"{capital(kind)[:-1]}: {said.lead}.", said.more)
@@ -65,7 +69,7 @@ def short_answer(entry: QueueEntry, decision: SchedulingDecision) -> str:
     if decision.outcome is Outcome.PLACED:
         return why_there(entry, decision).short
     if decision.outcome is Outcome.WAITING:
-        return what_it_waits_for(entry, decision, in_utc).short
+        return what_it_waits_for(entry, decision).short
     return why_never(entry, decision).short
 
 
@@ -81,10 +85,12 @@ def _placed(entry: QueueEntry, decision: SchedulingDecision, state: str, exit_co
     return Answer(word, f"{verb} {place_of(decision)}.", (f"Why there: {why.lead}.", *more))
 
 
-def _unplaced(entry: QueueEntry, decision: SchedulingDecision, clock: Clock) -> Said:
+def _unplaced(entry: QueueEntry, decision: SchedulingDecision, clock: Clock, closely: bool) -> Said:
     """What keeps it, then what its notes and its further targets have to say."""
     waiting = decision.outcome is Outcome.WAITING
-    said = what_it_waits_for(entry, decision, clock) if waiting else why_never(entry, decision)
+    said = (
+        what_it_waits_for(entry, decision, clock=clock, closely=closely) if waiting else why_never(entry, decision)
+    )  # fmt: skip
     notes = tuple(capital(note_sentence(note)) for note in decision.notes) if decision.groups() else ()
     return Said(said.lead, (*said.more, *notes, *(tier_sentences(decision) if waiting else ())), said.short)
 

@@ -34,7 +34,7 @@ def _asked(spec: JobSpec) -> JobSpec:
 
 def summary_of(entry: QueueEntry, decision: SchedulingDecision) -> dict[str, Any]:
     """Plain JSON: `answer`, `short_answer`, `funnel`, `counts`, `tiers`, `assignments`, `ever_schedulable`."""
-    said = answer(entry, decision)
+    said = answer(entry, decision, closely=False)
     return {
         "answer": {"state": said.state, "lead": said.lead, "more": list(said.more)},
         "short_answer": short_answer(entry, decision),
