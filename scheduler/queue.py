@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections import OrderedDict, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from django.contrib.auth.models import Group
 
@@ -16,54 +15,69 @@ from scheduler.core.parsing import parse_job
 from scheduler.core.spec import JobSpec, QueueEntry
 from scheduler.facts import MOST_NAMED
 from scheduler.memory import remembered, trim
-from scheduler.models import Decision, Job, JobState, Task, TaskState
+from scheduler.models import Job, JobState, Task, TaskState
 
 MOST_PARSED = 20_000
 
-_parsed: OrderedDict[int, JobSpec | DocumentError] = remembered(OrderedDict())
+
+class Parsed(NamedTuple):
+    """What never changes about a job: its spec, or what is wrong with its stored document, and its submission."""
+
+    spec: JobSpec | DocumentError
+    submitted_at: str
 
 
-@dataclass(frozen=True, slots=True)
-class Queued:
+class Latest(NamedTuple):
+    """What a pass needs of a job's latest decision."""
+
+    fingerprint: str
+    pass_pk: int
+    seen_at: datetime
+
+
+class Queued(NamedTuple):
     """One queued job. `entry` is None where its stored document is broken; `broken` says how."""
 
-    job: Job
+    pk: int
+    job_id: str
     entry: QueueEntry | None
+    latest: Latest | None
     broken: str = ""
 
-    @property
-    def latest(self) -> Decision | None:
-        """Its latest decision, without the summary."""
-        return self.job.decision
+
+_parsed: OrderedDict[int, Parsed] = remembered(OrderedDict())
+_entries: OrderedDict[int, QueueEntry] = remembered(OrderedDict())
 
 
 def take_queue() -> tuple[Queued, ...]:
-    """Every queued job, first submitted first: four queries."""
-    jobs = list(
+    """Every queued job, first submitted first: four queries, one fewer when all of them were seen before.
+
+    Plain tuples, because with thousands of jobs waiting this is most of what an idle pass does.
+    """
+    rows = list(
         Job.objects.filter(state=JobState.QUEUED)
-        .select_related("owner", "decision")
-        .only(*_JOB_FIELDS)
         .order_by("submitted_at", "pk")
-    )
+        .values_list(
+            "pk", "job_id", "owner_id", "owner__username",
+            "decision__fingerprint", "decision__pass_row", "decision__seen_at",
+        )
+    )  # fmt: skip
     teams, failed_on = _teams(), _failed_on()
-    specs = _specs([job.pk for job in jobs])
-    return tuple(
-        _queued(job, specs[job.pk], teams.get(job.owner_id, ()), failed_on.get(job.pk, ()))
-        for job in jobs
-        if job.pk in specs
-    )
-
-
-_JOB_FIELDS = (
-    "job_id", "submitted_at", "state", "state_since", "owner__username", "decision__job", "decision__pass_row",
-    "decision__position", "decision__outcome", "decision__kept", "decision__fingerprint", "decision__digest",
-    "decision__made_at", "decision__seen_at",
-)  # fmt: skip
+    parsed = _parsed_documents([row[0] for row in rows])
+    queue = []
+    for pk, job_id, owner, username, fingerprint, pass_pk, seen_at in rows:
+        if pk in parsed:
+            holders = holders_of(username, teams.get(owner, ()))
+            decided = Latest(fingerprint, pass_pk, seen_at) if fingerprint else None
+            queue.append(_queued(pk, job_id, parsed[pk], holders, tuple(failed_on.get(pk, ())), decided))
+    trim(_entries, max(MOST_PARSED, len(rows)))
+    return tuple(queue)
 
 
 def entry_of(job: Job, *, holders: Sequence[str], failed_on: Sequence[str]) -> QueueEntry:
     """A job's queue entry with the holders and failures of some earlier moment. Raises `DocumentError`."""
-    return _entry(job, parse_job(job.spec), tuple(holders), tuple(failed_on))
+    parsed = Parsed(parse_job(job.spec), _stamp(job.submitted_at))
+    return _entry(job.job_id, parsed, tuple(holders), tuple(failed_on))
 
 
 def holders_of(username: str, teams: Sequence[str]) -> tuple[str, ...]:
@@ -76,21 +90,26 @@ def queue_digest(queue: Sequence[Queued]) -> str:
     digest = hashlib.sha256()
     for queued in queue:
         if queued.entry:
-            entry = queued.entry
-            digest.update(repr((entry.job_id, entry.holders, entry.failed_on)).encode())
+            digest.update(repr((queued.job_id, queued.entry.holders, queued.entry.failed_on)).encode())
     return digest.hexdigest()
 
 
-def _queued(job: Job, spec: JobSpec | DocumentError, teams: Sequence[str], failed_on: Sequence[str]) -> Queued:
-    if isinstance(spec, DocumentError):
-        return Queued(job, None, broken=str(spec))
-    return Queued(job, _entry(job, spec, holders_of(job.owner.get_username(), teams), tuple(sorted(failed_on))))
+def _queued(
+    pk: int, job_id: str, parsed: Parsed, holders: tuple[str, ...], failed_on: tuple[str, ...], latest: Latest | None
+) -> Queued:
+    if isinstance(parsed.spec, DocumentError):
+        return Queued(pk, job_id, None, latest, broken=str(parsed.spec))
+    entry = _entries.get(pk)
+    if entry is None or (entry.holders, entry.failed_on) != (holders, failed_on):
+        entry = _entries[pk] = _entry(job_id, parsed, holders, failed_on)
+    return Queued(pk, job_id, entry, latest)
 
 
-def _entry(job: Job, spec: JobSpec, holders: tuple[str, ...], failed_on: tuple[str, ...]) -> QueueEntry:
+def _entry(job_id: str, parsed: Parsed, holders: tuple[str, ...], failed_on: tuple[str, ...]) -> QueueEntry:
     return QueueEntry(
-        job_id=job.job_id, spec=spec, submitted_at=_stamp(job.submitted_at), holders=holders, failed_on=failed_on
-    )
+        job_id=job_id, spec=cast("JobSpec", parsed.spec), submitted_at=parsed.submitted_at, holders=holders,
+        failed_on=tuple(sorted(failed_on)),
+    )  # fmt: skip
 
 
 def _stamp(moment: datetime) -> str:
@@ -105,7 +124,7 @@ def _teams() -> Mapping[int, list[str]]:
 
 def _failed_on() -> Mapping[int, list[str]]:
     rows = Task.objects.filter(attempt__job__state=JobState.QUEUED, state=TaskState.FAILED)
-    return _gathered(rows.values_list("attempt__job_id", "worker__name").distinct())
+    return _gathered(rows.order_by("worker__name").values_list("attempt__job_id", "worker__name").distinct())
 
 
 def _gathered(rows: Any) -> Mapping[int, list[str]]:
@@ -115,14 +134,14 @@ def _gathered(rows: Any) -> Mapping[int, list[str]]:
     return by_key
 
 
-def _specs(ids: list[int]) -> Mapping[int, JobSpec | DocumentError]:
+def _parsed_documents(ids: list[int]) -> Mapping[int, Parsed]:
     missing = {pk for pk in ids if pk not in _parsed}
     if missing:
-        rows = Job.objects.values_list("pk", "spec")
+        rows = Job.objects.values_list("pk", "spec", "submitted_at")
         rows = rows.filter(pk__in=missing) if len(missing) <= MOST_NAMED else rows.filter(state=JobState.QUEUED)
-        for pk, document in rows.iterator():
+        for pk, document, submitted_at in rows.iterator():
             if pk in missing:
-                _parsed[pk] = _parse(document)
+                _parsed[pk] = Parsed(_parse(document), _stamp(submitted_at))
     found = {pk: _parsed[pk] for pk in ids if pk in _parsed}
     trim(_parsed, max(MOST_PARSED, len(ids)))
     return found

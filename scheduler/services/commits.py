@@ -71,25 +71,25 @@ def commit(plans: Sequence[Plan], work: Work) -> Tally:
     except IntegrityError as error:
         if len(plans) > 1:
             return sum((commit([plan], work) for plan in plans), Tally())
-        log.warning("%s: the placement of %s was refused by the database: %s", work.cause, plans[0].job.job_id, error)
+        log.warning("%s: the placement of %s was refused by the database: %s", work.cause, plans[0].entry.job_id, error)
         return Tally(refused=1)
 
 
 def _commit(plans: Sequence[Plan], work: Work) -> Tally:
     now = work.clock()
     renew(work.lease, now=now)
-    queued = Job.objects.filter(pk__in=[plan.job.pk for plan in plans], state=JobState.QUEUED).order_by("pk")
-    still = set(queued.select_for_update().values_list("pk", flat=True))
-    there = [plan for plan in plans if plan.job.pk in still]
+    queued = Job.objects.filter(pk__in=[plan.pk for plan in plans], state=JobState.QUEUED).order_by("pk")
+    jobs = {job.pk: job for job in queued.select_for_update().only("job_id", "state")}
+    there = [plan for plan in plans if plan.pk in jobs]
     ground = _ground(there, work)
     placements = [plan for plan in there if plan.act is Act.PLACE]
     refused = [plan for plan in placements if not _stands(plan, work, ground)]
     granted = [plan for plan in placements if _stands(plan, work, ground)]
     others = [plan for plan in there if plan.act is not Act.PLACE]
     for plan in refused:
-        log.info("%s: %s was not placed, its workers have changed since", work.cause, plan.job.job_id)
-    _place(granted, work, ground, now)
-    _give_up([plan for plan in others if plan.act is Act.FAIL], work, now)
+        log.info("%s: %s was not placed, its workers have changed since", work.cause, plan.entry.job_id)
+    _place(granted, jobs, work, ground, now)
+    _give_up([plan for plan in others if plan.act is Act.FAIL], jobs, work, now)
     write_decisions([*granted, *others], pass_row=work.pass_row, now=now)
     return Tally(len(granted), len(refused))
 
@@ -116,22 +116,22 @@ def _stands(plan: Plan, work: Work, ground: _Ground) -> bool:
     return True
 
 
-def _place(plans: Sequence[Plan], work: Work, ground: _Ground, now: datetime) -> None:
+def _place(plans: Sequence[Plan], jobs: Mapping[int, Job], work: Work, ground: _Ground, now: datetime) -> None:
     if not plans:
         return
     for simulated in (False, True):
-        some = [plan.job for plan in plans if _is_simulated(plan, work, ground) is simulated]
+        some = [jobs[plan.pk] for plan in plans if _is_simulated(plan, work, ground) is simulated]
         JOB.move_all(
             some, JobState.ASSIGNED, frm=JobState.QUEUED, actor=ACTOR, now=now, cause=work.cause, simulated=simulated
         )
     numbers = dict(
-        Attempt.objects.filter(job__in=[plan.job.pk for plan in plans])
+        Attempt.objects.filter(job__in=[plan.pk for plan in plans])
         .values_list("job_id")
         .annotate(Max("number"))
         .order_by()
     )
     attempts = Attempt.objects.bulk_create([
-        Attempt(job=plan.job, number=numbers.get(plan.job.pk, 0) + 1, fence=fence, created_at=now)
+        Attempt(job_id=plan.pk, number=numbers.get(plan.pk, 0) + 1, fence=fence, created_at=now)
         for plan, fence in zip(plans, draw_fences(len(plans)), strict=True)
     ])  # fmt: skip
     tasks = Task.objects.bulk_create([
@@ -168,14 +168,14 @@ def _event(plan: Plan, attempt: Attempt, work: Work, now: datetime) -> Event:
     return Event(
         at=now, actor=ACTOR, subject_kind="attempt", subject=str(attempt.pk), verb="created", after=attempt.state,
         cause=work.cause,
-        detail={"job": plan.job.job_id, "fence": attempt.fence, "assignments": plan.summary["assignments"]},
+        detail={"job": plan.entry.job_id, "fence": attempt.fence, "assignments": plan.summary["assignments"]},
     )  # fmt: skip
 
 
-def _give_up(plans: Sequence[Plan], work: Work, now: datetime) -> None:
+def _give_up(plans: Sequence[Plan], jobs: Mapping[int, Job], work: Work, now: datetime) -> None:
     """End the jobs that no set of workers could ever run and that asked for this."""
     for plan in plans:
         JOB.move_all(
-            [plan.job], JobState.FAILED, frm=JobState.QUEUED, actor=ACTOR, now=now, cause=work.cause, finished_at=now,
-            failure_code=UNSCHEDULABLE, failure_text=plan.summary["answer"]["lead"],
+            [jobs[plan.pk]], JobState.FAILED, frm=JobState.QUEUED, actor=ACTOR, now=now, cause=work.cause,
+            finished_at=now, failure_code=UNSCHEDULABLE, failure_text=plan.summary["answer"]["lead"],
         )  # fmt: skip

@@ -17,13 +17,13 @@ _WHOLE = (*_EVIDENCE, "outcome", "kept", "fingerprint", "made_at")
 
 def write_decisions(plans: Sequence[Plan], *, pass_row: SchedulingPass, now: datetime) -> None:
     """Write what these plans decided, keeping of each job what is to be kept. A handful of queries for them all."""
-    kept = kept_decisions(plan.job.pk for plan in plans)
+    kept = kept_decisions(plan.pk for plan in plans)
     new: list[Decision] = []
     refreshed: list[Decision] = []
     replaced: list[Decision] = []
     dropped: list[int] = []
     for plan in plans:
-        earlier = kept.get(plan.job.pk, [])
+        earlier = kept.get(plan.pk, [])
         old = earlier[0] if plan.act is Act.REFRESH and earlier else superseded(earlier)
         row = _row(plan, pass_row, kind_of(plan.outcome, earlier), now)
         if old is None:
@@ -41,7 +41,7 @@ def write_decisions(plans: Sequence[Plan], *, pass_row: SchedulingPass, now: dat
 
 def _row(plan: Plan, pass_row: SchedulingPass, kept: Kept, now: datetime) -> Decision:
     return Decision(
-        job=plan.job,
+        job_id=plan.pk,
         pass_row=pass_row,
         position=plan.position,
         outcome=plan.outcome,

@@ -15,7 +15,7 @@ from scheduler.core import schedule as core
 from scheduler.core.engine import Engine
 from scheduler.core.fleet import Fleet
 from scheduler.core.spec import QueueEntry
-from scheduler.models import JobState, PassState, SchedulingPass
+from scheduler.models import Job, JobState, PassState, SchedulingPass
 from scheduler.queue import Queued, queue_digest, take_queue
 from scheduler.records import changes
 from scheduler.services import ledger
@@ -114,7 +114,8 @@ def _readable(queue: Iterable[Queued], lease: Lease, now: datetime) -> list[Queu
         with transaction.atomic():
             renew(lease, now=now)
             move_job(
-                queued.job, JobState.FAILED, frm=JobState.QUEUED, actor=ACTOR, now=now, cause=BROKEN,
+                Job(pk=queued.pk, job_id=queued.job_id),
+                JobState.FAILED, frm=JobState.QUEUED, actor=ACTOR, now=now, cause=BROKEN,
                 failure_code=BROKEN, failure_text=queued.broken,
             )  # fmt: skip
     return readable
@@ -139,9 +140,9 @@ def _confirm(before: SchedulingPass, fleet: FleetSnapshot, queue: Sequence[Queue
     if now - before.confirmed_at >= CONFIRM_EVERY:
         SchedulingPass.objects.filter(pk=before.pk).update(confirmed_at=now)
     old = {
-        queued.job.job_id: queued
+        queued.job_id: queued
         for queued in queue
-        if queued.latest and queued.latest.pass_row_id != before.pk and needs_refresh(queued, now)
+        if queued.latest and queued.latest.pass_pk != before.pk and needs_refresh(queued, now)
     }
     if not old:
         return
@@ -193,7 +194,7 @@ def _plans(
     queue: Sequence[Queued], fleet: Fleet, view: str, lease: Lease, clock: Clock
 ) -> tuple[list[Plan], list[ledger.PlannedPlacement]]:
     """What is to be written, and what is to be given to whom, both in the order of the queue."""
-    by_id = {queued.job.job_id: queued for queued in queue}
+    by_id = {queued.job_id: queued for queued in queue}
     plans: list[Plan] = []
     planned: list[ledger.PlannedPlacement] = []
     renewed_at, refreshed, given, summaries = clock(), 0, NOTHING, Summaries()

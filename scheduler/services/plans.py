@@ -10,7 +10,6 @@ from typing import Any
 from scheduler.core.decision import Assignment, Outcome, SchedulingDecision
 from scheduler.core.schedule import PassResult
 from scheduler.core.spec import OnUnschedulable, QueueEntry
-from scheduler.models import Job
 from scheduler.queue import Queued
 from scheduler.services.digests import decision_digest
 from scheduler.services.summaries import Summaries
@@ -32,7 +31,8 @@ class Act(Enum):
 class Plan:
     """One job's part in a commit, complete: it needs neither the decision nor the fleet any more."""
 
-    job: Job
+    pk: int
+    """Of the job."""
     entry: QueueEntry
     position: int
     act: Act
@@ -47,7 +47,7 @@ def plan_for(queued: Queued, result: PassResult, act: Act, *, view: str, given: 
     """What to write about this job; `view` and `given` are the digests of what its decision was made from."""
     decision = result.decision
     return Plan(
-        job=queued.job,
+        pk=queued.pk,
         entry=result.entry,
         position=result.position,
         act=act,

@@ -88,7 +88,7 @@ def test_the_database_alone_refuses_a_second_hold(monkeypatch):
         lease=lease, number=1, records=fleet.records, delta={}, view_digest="", queue_digest="",
         considered=0, planned=(), started_at=NOW,
     )  # fmt: skip
-    by_id = {queued.job.job_id: queued for queued in queue}
+    by_id = {queued.job_id: queued for queued in queue}
     shares = []
     for start in range(SCHEDULERS):
         results = decide([queued.entry for queued in queue[start::SCHEDULERS]], fleet.fleet())

@@ -152,7 +152,7 @@ def test_the_queue_names_whose_reservations_count():
 
 def test_the_queue_is_first_in_first_out():
     jobs = [a_job(at=later(seconds=second)) for second in (3, 1, 2)]
-    assert [queued.job.pk for queued in take_queue()] == [jobs[1].pk, jobs[2].pk, jobs[0].pk]
+    assert [queued.pk for queued in take_queue()] == [jobs[1].pk, jobs[2].pk, jobs[0].pk]
 
 
 @pytest.mark.parametrize("count", [1, 20])
