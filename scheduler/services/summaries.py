@@ -11,6 +11,10 @@ from scheduler.core.explain import answer, funnel, short_answer
 from scheduler.core.spec import JobSpec, QueueEntry
 
 
+MOST_CLOSE = 100
+"""Situations of one pass in which single workers are asked for the closest; beyond, groups have to do."""
+
+
 class Summaries:
     """The summaries of one pass: jobs that ask for the same in the same situation share their words."""
 
@@ -23,7 +27,8 @@ class Summaries:
         load = "" if decision.outcome is Outcome.UNSCHEDULABLE else given
         key = (_asked(entry.spec), entry.holders, entry.failed_on, decision.fingerprint, load)
         if key not in self._found:
-            self._found[key] = summary_of(entry, decision)
+            closely = len(self._found) < MOST_CLOSE
+            self._found[key] = summary_of(entry, decision, closely=closely)
         return self._found[key]
 
 
@@ -32,9 +37,9 @@ def _asked(spec: JobSpec) -> JobSpec:
     return replace(spec, name="", command=(), workdir=None, env=(), secrets=(), timeout_s=None)
 
 
-def summary_of(entry: QueueEntry, decision: SchedulingDecision) -> dict[str, Any]:
+def summary_of(entry: QueueEntry, decision: SchedulingDecision, *, closely: bool) -> dict[str, Any]:
     """Plain JSON: `answer`, `short_answer`, `funnel`, `counts`, `tiers`, `assignments`, `ever_schedulable`."""
-    said = answer(entry, decision, closely=False)
+    said = answer(entry, decision, closely=closely)
     return {
         "answer": {"state": said.state, "lead": said.lead, "more": list(said.more)},
         "short_answer": short_answer(entry, decision),
