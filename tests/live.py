@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
+from pytest_django.fixtures import Settings
+from pytest_django.live_server_helper import LiveServer
 
 from gpulayer_site.accounts.services import create_token
 from scheduler.models import Job, Task
@@ -73,6 +76,13 @@ class Server:
         job = Job.objects.get(job_id=job_id)
         held = Task.objects.filter(attempt__job=job, released_at=None).exists()
         return job if job.is_over and not held else None
+
+
+@pytest.fixture
+def server(live_server: LiveServer, settings: Settings, tmp_path: Path) -> Server:
+    """The server, on a port and a data folder of its own."""
+    settings.GPULAYER_DATA = tmp_path / "server"
+    return Server(live_server.url, User.objects.create_superuser("admin"))
 
 
 def secret_file(path: Path, secret: str) -> Path:

@@ -9,17 +9,14 @@ from pathlib import Path
 
 import psutil
 import pytest
-from django.contrib.auth.models import User
 from django.utils import timezone
-from pytest_django.fixtures import Settings
-from pytest_django.live_server_helper import LiveServer
 
 from scheduler.models import Job, Task
 from scheduler.services.jobs import cancel_job
 from scheduler.services.logs import read_log
 from tests.agent.conftest import HERE
 from tests.agent.nvml_double import H100, NvmlDouble
-from tests.live import Server
+from tests.live import Server, server
 from workers.agent.client import AgentClient
 from workers.agent.folder import AgentFolder
 from workers.agent.loop import Agent, CredentialRefusedError
@@ -29,14 +26,9 @@ from workers.agent.reporting import Session
 from workers.agent.transport import RefusedError, Transport
 from workers.models import Credential, Worker
 
+__all__ = ["server"]
 pytestmark = pytest.mark.django_db(transaction=True)
 PATIENCE = 30.0
-
-
-@pytest.fixture
-def server(live_server: LiveServer, settings: Settings, tmp_path: Path) -> Server:
-    settings.GPULAYER_DATA = tmp_path / "server"
-    return Server(live_server.url, User.objects.create_superuser("admin"))
 
 
 class Here:

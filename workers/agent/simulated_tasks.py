@@ -90,6 +90,7 @@ class SimulatedTasks:
         self._over: set[int] = set()
         self._running: dict[int, _Running] = {}
         self._queue: list[_Running] = []
+        self._stopped = False
         self.ended = 0
 
     @property
@@ -131,7 +132,10 @@ class SimulatedTasks:
 
     def stop(self, seconds: float) -> None:
         """End all of them, and tell the server as far as it can be told in so many seconds."""
-        self.cancel(list(self._running))
+        with self._lock:
+            self._stopped = True
+            running = list(self._running)
+        self.cancel(running)
         self._callers.drain(seconds)
         self._ending.set()
 
@@ -145,6 +149,9 @@ class SimulatedTasks:
         with self._lock:
             self._running[claim.task] = running
             heapq.heappush(self._queue, running)
+            too_late = self._stopped
+        if too_late:
+            self.cancel([claim.task])
 
     def _end(self, task: int, result: Callable[[_Running], Result]) -> None:
         with self._lock:
