@@ -10,7 +10,6 @@ from scheduler.core.decision import Outcome, SchedulingDecision
 from scheduler.core.explain import answer, funnel, short_answer
 from scheduler.core.spec import JobSpec, QueueEntry
 
-
 MOST_CLOSE = 100
 """Situations of one pass in which single workers are asked for the closest; beyond, groups have to do."""
 
