@@ -24,7 +24,9 @@ NO_SKIPS = os.environ.get("GPULAYER_NO_SKIPS") == "1"
 _NO_TESTS = 5  # pytest's exit code when it found none
 _BARE = ("-p", "no:django", "-p", "no:xdist", "-p", "no:playwright", "-p", "no:schemathesis")
 _TWO_AT_ONCE = ("-n", "2", "--dist", "worksteal", "-p", "no:playwright")
-_DATABASE_TESTS = ("tests/scheduler", "tests/workers", "tests/api", "tests/site", "tests/pages")
+_DATABASE_TESTS = (
+    "tests/scheduler", "tests/workers", "tests/api", "tests/site", "tests/pages", "tests/house/test_production.py"
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -84,8 +86,7 @@ def everyday(runner: Runner) -> None:
     with ExitStack() as stack:
         url = os.environ.get("DATABASE_URL") or _own_postgres(runner, stack)
         if url:
-            folders = [folder for folder in _DATABASE_TESTS if (ROOT / folder).is_dir()]
-            runner.part("on PostgreSQL", *folders, "-m", "not soak", *_TWO_AT_ONCE, DATABASE_URL=url)
+            runner.part("on PostgreSQL", *_DATABASE_TESTS, "-m", "not soak", *_TWO_AT_ONCE, DATABASE_URL=url)
     _browser(runner)
 
 

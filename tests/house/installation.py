@@ -25,6 +25,7 @@ class Installation:
     ) -> None:
         self.folder = folder
         self.python = python
+        self._given = environment
         self.data = folder / "data"
         self.home = folder / "home"
         self.home.mkdir(exist_ok=True)
@@ -35,7 +36,7 @@ class Installation:
         self.process = subprocess.Popen(
             [python, "-m", "gpulayer_site.cli", "up", *words],
             cwd=folder,
-            env=self.environment() | environment,
+            env=self.environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -63,7 +64,7 @@ class Installation:
     def environment(self) -> dict[str, str]:
         """What its processes, and commands that belong to it, are started with."""
         kept = {key: os.environ[key] for key in ("PATH", "TMPDIR", "LANG") if key in os.environ}
-        return kept | {"HOME": str(self.home), "GPULAYER_DATA": str(self.data), "PORT": str(self.port)}
+        return kept | {"HOME": str(self.home), "GPULAYER_DATA": str(self.data), "PORT": str(self.port)} | self._given
 
     def wait_for(self, pattern: str, seconds: float = START_SECONDS) -> re.Match[str]:
         """The first place where it has printed `pattern`; an error with all that it printed when it does not."""
