@@ -19,11 +19,13 @@ from scheduler.core.gang import Version
 from scheduler.core.matching import holders_of, in_full
 from scheduler.core.notes import Names
 from scheduler.core.questions import Question, Reads, condition_of, devices_of, environments_of, reservation_of
+from scheduler.core.rosters import Roster
 from scheduler.core.spec import Origin, QueueEntry
 
 UNKNOWN = -1
 """Stands for an unknown amount: less than any that is asked for."""
 MOST_ANSWERS = 20_000
+MOST_ENVIRONMENTS = 50
 
 
 class Classes:
@@ -64,12 +66,11 @@ class Answers:
             answer = known[number] = any(True for _ in CAPABILITY[question.code](entry, sample))
         return answer
 
-    def trim(self) -> None:
-        """Forget everything where it has become too much; it would be found again."""
+    @property
+    def are_many(self) -> bool:
+        """Whether it is time to forget them all and find again what is still asked for."""
         many = max((len(classes.samples) for classes in self._classes.values()), default=0)
-        if many > MOST_ANSWERS or len(self._fails) > MOST_ANSWERS:
-            self._classes.clear()
-            self._fails.clear()
+        return many > MOST_ANSWERS or len(self._fails) > MOST_ANSWERS
 
 
 class Census:
@@ -77,7 +78,7 @@ class Census:
 
     def __init__(self, facts: Sequence[WorkerFacts], answers: Answers) -> None:
         self.facts = tuple(facts)
-        self.ids = tuple(worker.id for worker in facts)
+        self.roster = Roster(worker.id for worker in facts)
         self.size = len(self.facts)
         self.everyone = (1 << self.size) - 1
         self.names = Names(self.facts)
@@ -93,7 +94,7 @@ class Census:
     @cached_property
     def rank_of(self) -> dict[str, int]:
         """Each worker's place in the fleet sorted by id."""
-        return {worker: rank for rank, worker in enumerate(self.ids)}
+        return {worker: rank for rank, worker in enumerate(self.roster.ids)}
 
     def failing(self, question: Question, entry: QueueEntry) -> int:
         """The workers that fail a check, as far as the job asks it."""
@@ -149,6 +150,8 @@ class Census:
     def torch(self, environment: str) -> list[Version]:
         """Each worker's torch version in the environment of that name."""
         if environment not in self._torch:
+            if len(self._torch) >= MOST_ENVIRONMENTS:
+                self._torch.clear()
             samples = self._answers.classes(environments_of).samples
             numbers = self.numbers(environments_of)
             found = {number: torch_of(samples[number], environment) for number in set(numbers)}

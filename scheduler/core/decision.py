@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from hashlib import sha256
 from typing import Protocol
 
+from scheduler.core.bits import groups_of
 from scheduler.core.reasons import ORDER, Code, GroupReason, Kind, Note, Reason
+from scheduler.core.rosters import Part, Roster
 from scheduler.core.spec import Policy
 
 
@@ -78,25 +80,30 @@ class Candidate:
         return Verdict.INCOMPATIBLE if never else Verdict.UNAVAILABLE
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CandidateGroup:
     """The workers that one set of codes stands against."""
 
     verdict: Verdict
     codes: tuple[Code, ...]
     """In the order of the checks, each once; empty for the selected and the eligible."""
-    workers: tuple[str, ...]
+    workers: Sequence[str]
     """Ids, sorted."""
 
-    @cached_property
-    def digest(self) -> str:
-        """Hex SHA-256 of what the group says."""
-        codes = ",".join(code.text for code in self.codes)
-        return sha256("\n".join((self.verdict, codes, *self.workers)).encode()).hexdigest()
+
+Parts = Mapping[tuple[Verdict, tuple[Code, ...]], int]
+"""The workers of a roster by verdict and codes, as sets of ranks."""
 
 
 class Evidence(Protocol):
     """Where a decision has its candidates from. A pass makes them when they are asked for."""
+
+    @property
+    def roster(self) -> Roster:
+        """Every worker of the fleet."""
+
+    def parts(self) -> Parts:
+        """The workers by verdict and set of codes."""
 
     def candidates(self) -> tuple[Candidate, ...]:
         """One for every worker of the fleet, sorted by id."""
@@ -104,44 +111,29 @@ class Evidence(Protocol):
     def candidate(self, worker: str) -> Candidate:
         """That worker's; KeyError where the fleet has no such worker."""
 
-    def groups(self) -> tuple[CandidateGroup, ...]:
-        """The candidates by verdict and set of codes, the largest group first."""
-
 
 class Listed:
     """Candidates that lie ready."""
 
     def __init__(self, candidates: Iterable[Candidate]) -> None:
         self._by_worker = {candidate.worker: candidate for candidate in candidates}
+        self.roster = Roster(sorted(self._by_worker))
+
+    def parts(self) -> Parts:
+        """By verdict and set of codes."""
+        return groups_of((candidate.verdict, _codes(candidate)) for candidate in self.candidates())
 
     def candidates(self) -> tuple[Candidate, ...]:
         """Sorted by id."""
-        return tuple(self._by_worker[worker] for worker in sorted(self._by_worker))
+        return tuple(self._by_worker[worker] for worker in self.roster.ids)
 
     def candidate(self, worker: str) -> Candidate:
         """That worker's; KeyError where there is none."""
         return self._by_worker[worker]
 
-    def groups(self) -> tuple[CandidateGroup, ...]:
-        """By verdict and set of codes, the largest first."""
-        members: dict[tuple[Verdict, tuple[Code, ...]], list[str]] = {}
-        for candidate in self.candidates():
-            codes = {reason.code for reason in candidate.reasons}
-            members.setdefault((candidate.verdict, in_order(codes)), []).append(candidate.worker)
-        return largest_first(
-            CandidateGroup(verdict=verdict, codes=codes, workers=tuple(workers))
-            for (verdict, codes), workers in members.items()
-        )
 
-
-def in_order(codes: Iterable[Code]) -> tuple[Code, ...]:
-    """Codes in the order of the checks."""
-    return tuple(sorted(codes, key=ORDER.__getitem__))
-
-
-def largest_first(groups: Iterable[CandidateGroup]) -> tuple[CandidateGroup, ...]:
-    """Groups by size; those of one size by their first worker."""
-    return tuple(sorted(groups, key=lambda group: (-len(group.workers), group.workers[:1])))
+def _codes(candidate: Candidate) -> tuple[Code, ...]:
+    return tuple(sorted({reason.code for reason in candidate.reasons}, key=ORDER.__getitem__))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -177,14 +169,21 @@ class SchedulingDecision:
         return self.evidence.candidate(worker)
 
     def groups(self) -> tuple[CandidateGroup, ...]:
-        """The candidates by verdict and set of codes, the largest group first."""
-        return self._groups
+        """The candidates by verdict and set of codes, the largest group first; of one size, by their first worker."""
+        roster = self.evidence.roster
+        largest_first = sorted(
+            self.evidence.parts().items(), key=lambda part: (-part[1].bit_count(), part[1] & -part[1])
+        )
+        return tuple(
+            CandidateGroup(verdict=verdict, codes=codes, workers=Part(roster, workers))
+            for (verdict, codes), workers in largest_first
+        )
 
     def counts(self) -> dict[Verdict, int]:
         """How many candidates have each verdict."""
         counts = dict.fromkeys(Verdict, 0)
-        for group in self._groups:
-            counts[group.verdict] += len(group.workers)
+        for (verdict, _), workers in self.evidence.parts().items():
+            counts[verdict] += workers.bit_count()
         return counts
 
     @cached_property
@@ -195,13 +194,13 @@ class SchedulingDecision:
             *(f"{tier.name} {tier.status}" for tier in self.tiers),
             *(f"{place.node_rank} {place.worker} {place.devices}" for place in self.assignments),
             *sorted({reason.code.text for reason in self.group_reasons}),
-            *sorted(group.digest for group in self._groups),
+            self.evidence.roster.digest,
+            *sorted(
+                f"{verdict} {','.join(code.text for code in codes)} {workers:x}"
+                for (verdict, codes), workers in self.evidence.parts().items()
+            ),
         ]
         return sha256("\n".join(said).encode()).hexdigest()
-
-    @cached_property
-    def _groups(self) -> tuple[CandidateGroup, ...]:
-        return self.evidence.groups()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SchedulingDecision):

@@ -41,7 +41,8 @@ class Engine:
     def _census_of(self, facts: Sequence[WorkerFacts]) -> Census:
         known = self._census.facts
         if len(known) != len(facts) or not all(map(is_, known, facts)):
-            self._answers.trim()
+            if self._answers.are_many:
+                self._answers = Answers()
             self._census = Census(facts, self._answers)
         return self._census
 
@@ -89,7 +90,7 @@ class Pass:
         if given:
             loads = [load_of(entry, devices) for devices in given]
             self._board.place(list(zip(ranks, loads, strict=True)))
-        ids = self._census.ids
+        ids = self._census.roster.ids
         return tuple(
             Assignment(worker=ids[rank], node_rank=node, devices=devices)
             for node, (rank, devices) in enumerate(zip(ranks, given, strict=True))

@@ -11,10 +11,11 @@ from scheduler.core.board import Board
 from scheduler.core.capability import CAPABILITY
 from scheduler.core.causes import Split, read_by
 from scheduler.core.census import Census
-from scheduler.core.decision import Candidate, CandidateGroup
+from scheduler.core.decision import Candidate, Parts
 from scheduler.core.evaluation import availability_reasons, compatibility_reasons
 from scheduler.core.policies import policy_key
 from scheduler.core.reasons import Code, Reason
+from scheduler.core.rosters import Roster
 from scheduler.core.shapes import Shape
 from scheduler.core.spec import QueueEntry
 
@@ -31,6 +32,15 @@ class Moment:
     avoided: frozenset[str]
     chosen: int
 
+    @property
+    def roster(self) -> Roster:
+        """Every worker of the fleet."""
+        return self.census.roster
+
+    def parts(self) -> Parts:
+        """The workers by verdict and set of codes."""
+        return self.shape.parts(self.epoch, self._avoided(), self.chosen)
+
     def candidates(self) -> tuple[Candidate, ...]:
         """One for every worker, sorted by id; workers of one class share their reasons."""
         made = {rank: self._candidate(rank, (), codes) for rank, codes in _spread(self._able())}
@@ -41,16 +51,12 @@ class Moment:
                 read = tuple([column[rank] for column in columns])
                 if read not in known:
                     known[read] = compatibility_reasons(self.entry, self.board.views[rank], codes)
-                made[rank] = Candidate(worker=self.census.ids[rank], reasons=known[read])
+                made[rank] = Candidate(worker=self.census.roster.ids[rank], reasons=known[read])
         return tuple(made[rank] for rank in range(self.census.size))
 
     def candidate(self, worker: str) -> Candidate:
         """One worker's, by asking it everything; KeyError where the fleet has no such worker."""
         return self._candidate(self.census.rank_of[worker], tuple(CAPABILITY), tuple(AVAILABILITY))
-
-    def groups(self) -> tuple[CandidateGroup, ...]:
-        """The candidates by verdict and set of codes, the largest group first."""
-        return self.shape.groups(self.epoch, self._avoided(), self.chosen)
 
     def _candidate(self, rank: int, never: tuple[Code, ...], not_now: tuple[Code, ...]) -> Candidate:
         view = self.board.view(rank, self.epoch)

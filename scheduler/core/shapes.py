@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from functools import cached_property
 
-from scheduler.core.bits import groups_of, members, of_ranks
+from scheduler.core.bits import groups_of, of_ranks
 from scheduler.core.board import Board
 from scheduler.core.causes import Causes, Split, failing, levels, split
 from scheduler.core.census import Census
-from scheduler.core.decision import CandidateGroup, Verdict, largest_first
+from scheduler.core.decision import Parts, Verdict
 from scheduler.core.device_board import Request
 from scheduler.core.gang import Version
 from scheduler.core.notes import notes
@@ -49,7 +49,7 @@ class Shape:
         self._open = self.compatible
         for _, bits in self._lasting:
             self._open &= ~bits
-        self._told: tuple[tuple[int, int], tuple[CandidateGroup, ...]] | None = None
+        self._told: tuple[tuple[int, int, int], Parts] | None = None
 
     def in_tier(self, tier: Origin) -> int:
         """The compatible workers of one tier."""
@@ -78,12 +78,16 @@ class Shape:
         rank_of = self._census.rank_of
         return of_ranks((rank_of[worker] for worker in workers if worker in rank_of), self._census.size)
 
-    def groups(self, epoch: int, avoided: int, chosen: int) -> tuple[CandidateGroup, ...]:
-        """The candidates at that moment by verdict and codes; the same for every job that finds the same."""
-        if chosen:
-            return self._split_into_groups(epoch, avoided, chosen)
-        if self._told is None or self._told[0] != (epoch, avoided):
-            self._told = ((epoch, avoided), self._split_into_groups(epoch, avoided, chosen))
+    def parts(self, epoch: int, avoided: int, chosen: int) -> Parts:
+        """The candidates at that moment by verdict and codes; the same object for jobs that find the same."""
+        if self._told is None or self._told[0] != (epoch, avoided, chosen):
+            able = dict(self.unavailable(epoch, avoided))
+            eligible = able.pop((), 0)
+            parts = {(Verdict.INCOMPATIBLE, codes): workers for codes, workers in self.incompatible.items()}
+            parts |= {(Verdict.UNAVAILABLE, codes): workers for codes, workers in able.items()}
+            parts |= {(Verdict.ELIGIBLE, ()): eligible & ~chosen, (Verdict.SELECTED, ()): chosen}
+            told = {part: workers for part, workers in parts.items() if workers}
+            self._told = ((epoch, avoided, chosen), told)
         return self._told[1]
 
     @cached_property
@@ -104,25 +108,6 @@ class Shape:
     @cached_property
     def _versions(self) -> dict[Version, int]:
         return groups_of(self.torch or ())
-
-    @cached_property
-    def _incompatible_groups(self) -> list[CandidateGroup]:
-        return self._grouped(Verdict.INCOMPATIBLE, self.incompatible)
-
-    def _split_into_groups(self, epoch: int, avoided: int, chosen: int) -> tuple[CandidateGroup, ...]:
-        able = dict(self.unavailable(epoch, avoided))
-        eligible = able.pop((), 0)
-        groups = self._incompatible_groups + self._grouped(Verdict.UNAVAILABLE, able)
-        groups += self._grouped(Verdict.ELIGIBLE, {(): eligible & ~chosen})
-        groups += self._grouped(Verdict.SELECTED, {(): chosen})
-        return largest_first(groups)
-
-    def _grouped(self, verdict: Verdict, split: Split) -> list[CandidateGroup]:
-        return [
-            CandidateGroup(verdict=verdict, codes=codes, workers=members(bits, self._census.ids))
-            for codes, bits in split.items()
-            if bits
-        ]
 
     def _lasting_causes(self) -> Causes:
         """What stands for the whole pass."""
