@@ -35,6 +35,7 @@ TONES = {
     "unknown": ("never", "help-circle"),
     "stopped": ("none", "player-stop"),
     "none": ("none", "clock"),
+    "rsv": ("rsv", "bookmark"),
 }
 """Pill kind -> tone and icon of the answer."""
 

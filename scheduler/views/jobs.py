@@ -165,7 +165,7 @@ def _why(job: Job, kind: str) -> tuple[str, str]:
     words = str(job.decision.summary.get("short_answer", ""))
     if job.decision.outcome == Outcome.UNSCHEDULABLE:
         return "never", words
-    return ("wait" if kind == "wait" else ""), words
+    return (kind if kind in ("wait", "rsv") else ""), words
 
 
 def _asks(job: Job) -> str:

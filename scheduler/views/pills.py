@@ -38,4 +38,6 @@ def job_pill(job: Job) -> Pill:
 def _queued(job: Job) -> Pill:
     if job.decision is not None and job.decision.outcome == Outcome.UNSCHEDULABLE:
         return "never", "Never fits"
+    if job.decision is not None and job.decision.summary["answer"]["state"] == "reserved":
+        return "rsv", "Reserved"
     return "wait", "Waiting"

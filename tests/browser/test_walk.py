@@ -129,3 +129,34 @@ class TestAmongTwelveHundredWorkers:
         expect(dialog).to_contain_text("gets SIGTERM")
         dialog.get_by_role("button", name=re.compile("^Cancel j-")).click()
         expect(pages.locator(".head .pill")).to_contain_text("Cancelled", timeout=15 * SECONDS)
+
+
+@pytest.mark.usefixtures("simulated_fleet")
+class TestWhatOperatorsDoInTheAdmin:
+    def test_a_reservation_keeps_others_off_and_the_reason_says_for_whom_and_until_when(self, pages: Page) -> None:
+        pages.goto("/workers/lab-v100-19")
+        pages.get_by_role("link", name="Reserve…").click()
+        expect(pages.locator(".select2-selection__rendered")).to_have_text("lab-v100-19")
+        pages.get_by_label("Holder:").fill("team:vision")
+        pages.locator("[name=ends_at_0]").fill("2099-12-31")
+        pages.locator("[name=ends_at_1]").fill("18:00:00")
+        pages.get_by_role("button", name="Save", exact=True).click()
+        expect(pages.locator(".messagelist")).to_contain_text("was added successfully")
+        submit(pages, name="not-vision", gpus="8", worker_ids="lab-v100-19")
+        expect(answer(pages)).to_contain_text("Reserved", timeout=10 * SECONDS)
+        expect(pages.locator("#answer .more").first).to_contain_text(
+            "eserved for team vision until 2099-12-31 18:00 UTC"
+        )
+        expect(pages.locator(".head .pill")).to_contain_text("Reserved")
+        pages.goto("/workers/lab-v100-19")
+        expect(pages.locator(".head .pill")).to_contain_text("Reserved until")
+
+    def test_a_label_of_an_operator_counts_at_once(self, pages: Page) -> None:
+        pages.goto("/workers/lab-v100-18")
+        pages.get_by_role("link", name="add one").click()
+        pages.get_by_label("Key:").fill("burn-in")
+        pages.get_by_label("Value:").fill("yes")
+        pages.get_by_role("button", name="Save", exact=True).click()
+        expect(pages.locator(".messagelist")).to_contain_text("was added successfully")
+        submit(pages, name="burn-in", gpus="8", worker_labels="burn-in=yes")
+        expect(answer(pages)).to_contain_text("on lab-v100-18, devices 0–7", timeout=10 * SECONDS)
