@@ -72,9 +72,9 @@ class _Builder:
                     self.refuse(event, f"the alias *{event.anchor}", "the value itself; aliases are not read")
                 case yaml.ScalarEvent() | yaml.MappingStartEvent() | yaml.SequenceStartEvent():
                     if not self.open:
-                        line = event.start_mark.line + 1
+                        line = _line_of(event)
                     elif len(self.open) == 1 and isinstance(root, list):
-                        self.item_lines.append(event.start_mark.line + 1)
+                        self.item_lines.append(_line_of(event))
                     root = self.begin(event, root)
                 case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
                     self.open.pop()
@@ -138,3 +138,8 @@ class _Builder:
         """Raise one problem at the event's place."""
         mark = event.start_mark
         refuse(f"line {mark.line + 1}, column {mark.column + 1}", found, expected)
+
+
+def _line_of(event: yaml.Event) -> int:
+    """The line where it begins, from 1."""
+    return event.start_mark.line + 1 if event.start_mark else 1

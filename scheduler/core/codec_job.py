@@ -83,7 +83,9 @@ def _runtime(runtime: Runtime) -> Document:
 
 
 def _distributed(gang: Distributed | None) -> Document | None:
-    return gang and _stated(
+    if gang is None:
+        return None
+    return _stated(
         num_workers=gang.num_workers,
         procs_per_worker=gang.procs_per_worker,
         launcher=gang.launcher,
