@@ -13,7 +13,7 @@ from django.utils.safestring import SafeString
 from scheduler.admin_forms import ReservationForm
 from scheduler.models import Attempt, Decision, DeviceHold, Job, PassLease, Reservation, SchedulingPass, Task
 from scheduler.services.jobs import cancel_job
-from scheduler.services.reservations import amend, end_reservation, reserve
+from scheduler.services.reservations import amend, end_reservation, is_known, reserve
 from workers.admin_parts import Evidence, EvidenceInline, ForOperators, actor_of, as_json
 
 
@@ -77,6 +77,8 @@ class ReservationAdmin(ForOperators):
     def save_model(self, request: HttpRequest, obj: Reservation, form: Any, change: bool) -> None:
         """Make or change it, with its event, and have a pass look at it."""
         actor, now = actor_of(request), timezone.now()
+        if not is_known(obj.holder):
+            messages.warning(request, f"Nobody is called {obj.holder} yet; until then this keeps everybody off.")
         if change:
             amend(reservation=obj, actor=actor, now=now)
             return

@@ -43,4 +43,4 @@ class Reservation(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.worker_id} for {self.holder}"
+        return f"{self.worker} for {self.holder}"

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from django.contrib.auth.models import Group, User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from scheduler.core.holders import holder as full_holder
-from scheduler.models import Event, Reservation
+from scheduler.models import Event, Job, Reservation
 from workers.changes import bump
 from workers.models import Device, Worker
 
@@ -56,6 +57,16 @@ def end_reservation(*, reservation: Reservation, actor: str, now: datetime) -> b
     reservation.cancelled_at = now
     _announce(reservation, "ended", actor=actor, now=now)
     return True
+
+
+def is_known(holder: str) -> bool:
+    """Whether there is such a job, user or team today; a reservation may be for one to come."""
+    kind, _, name = holder.partition(":")
+    if kind == "job":
+        return Job.objects.filter(job_id=name).exists()
+    if kind == "user":
+        return User.objects.filter(username=name).exists()
+    return Group.objects.filter(name=name).exists()
 
 
 def check(reservation: Reservation, *, now: datetime) -> None:

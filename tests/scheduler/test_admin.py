@@ -90,7 +90,11 @@ def test_evidence_cannot_be_added_changed_or_deleted(operator, model):
 def test_a_reservation_keeps_others_off_and_is_in_the_trail(operator):
     worker = a_worker("a", gpus="4xA100")
     form = reservation_form(worker, devices="0, 2-3", ends_at_0="2031-01-01", ends_at_1="09:30")
-    assert operator.post(url(Reservation, "add"), form).status_code == 302
+    answer = operator.post(url(Reservation, "add"), form, follow=True)
+    assert [str(message).split(";")[0].split(" “")[0] for message in answer.context["messages"]] == [
+        "Nobody is called user:noa yet",
+        "The reservation",
+    ]
     made = Reservation.objects.get()
     assert (made.devices, made.holder, made.created_by.username) == ([0, 2, 3], "user:noa", "ada")
     assert Event.objects.get(subject_kind="reservation").actor == "user:ada"

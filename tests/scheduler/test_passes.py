@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+from datetime import timedelta
+
 import pytest
+from django.db import OperationalError, connection
 
 from scheduler.models import Attempt, Decision, DeviceHold, Event, Job, PassLease, PassState, SchedulingPass, Task
 from scheduler.services.holding import release
@@ -327,3 +331,52 @@ def test_a_stale_lease_cannot_be_renewed():
     take(holder="two", now=later(seconds=20))
     with pytest.raises(StalePassError):
         renew(lease, now=later(seconds=21))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_whichever_statement_fails_every_job_is_whole_and_the_next_pass_goes_on():
+    worker = a_worker("a", gpus="4xA100")
+    broken_at = 0
+    while True:
+        broken_at += 1
+        now = later(minutes=broken_at)
+        changed(worker, last_seen_at=now)
+        jobs = [a_job(gpus=2, at=now), a_job(gpus=2, at=now), a_job(gpus=8, on_unschedulable="fail", at=now)]
+        failing = FailsAt(broken_at)
+        with connection.execute_wrapper(failing), contextlib.suppress(OperationalError):
+            a_pass(now)
+        whole(jobs)
+        if failing.count < broken_at:
+            break
+        a_pass(now + timedelta(seconds=20))
+        whole(jobs)
+        assert states(*jobs) == ["assigned", "assigned", "failed"]
+        for job in jobs:
+            cancel_job(job=job, actor="user:mira", now=now)
+        assert held() == 0
+    assert broken_at > 20
+    assert not SchedulingPass.objects.filter(state=PassState.RUNNING).exists()
+
+
+def whole(jobs):
+    """Every one of these is queued with nothing, or assigned with everything."""
+    for job in jobs:
+        (state,) = states(job)
+        tasks = Task.objects.filter(attempt__job=job)
+        assert [len(task.holds.all()) for task in tasks] == ([2] if state == "assigned" else [])
+        moves = Event.objects.filter(subject=job.job_id, verb="state").count()
+        assert moves == (state != "queued")
+        assert Decision.objects.filter(job=job).exists() or state == "queued"
+
+
+class FailsAt:
+    """Refuses the n-th statement."""
+
+    def __init__(self, number):
+        self.number, self.count = number, 0
+
+    def __call__(self, execute, sql, params, many, context):
+        self.count += 1
+        if self.count == self.number:
+            raise OperationalError("the database went away")
+        return execute(sql, params, many, context)

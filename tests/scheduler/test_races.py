@@ -13,7 +13,7 @@ from django.db.models import Count, Sum
 from django.utils import timezone
 
 from scheduler.core.schedule import run_pass as decide
-from scheduler.models import Attempt, DeviceHold, Event, Job, SchedulingPass, Task
+from scheduler.models import Attempt, DeviceHold, Event, Job, PassLease, SchedulingPass, Task
 from scheduler.queue import take_queue
 from scheduler.services import commits, ledger
 from scheduler.services.commits import Work, commit
@@ -75,6 +75,31 @@ def test_six_schedulers_at_once_hold_no_device_twice_and_leave_no_job_behind():
     moves = Event.objects.filter(subject_kind="job", after="assigned").count()
     assert moves == Attempt.objects.count()
     assert len(jobs) == Job.objects.exclude(state="queued").count() + left
+
+
+def test_a_scheduler_that_is_killed_leaves_every_job_whole():
+    a_worker("a", gpus="60xT4", facts={"max_concurrent_tasks": 1000, "cpu_cores": 1000}, seen=timezone.now())
+    Worker.objects.update(heartbeat_seconds=3600)
+    rng = random.Random(3)
+    context = multiprocessing.get_context("fork")
+    for round_ in range(10):
+        for _ in range(6):
+            a_job(gpus=1, at=timezone.now())
+        connections.close_all()
+        process = context.Process(target=schedule_for, args=(5, f"doomed{round_}"))
+        process.start()
+        time.sleep(rng.uniform(0.02, 0.3))
+        process.kill()
+        process.join()
+        PassLease.objects.update(holder="", expires_at=None)  # as if its term were over
+        attempts = Attempt.objects.annotate(tasks_=Count("tasks", distinct=True), holds=Count("tasks__holds"))
+        assert all((attempt.tasks_, attempt.holds) == (1, 1) for attempt in attempts)
+        assert Job.objects.filter(state="assigned").count() == len(attempts)
+    run_pass(now=timezone.now, holder="last")
+    nothing_is_held_twice()
+    assert held() == 60
+    assert set(Job.objects.values_list("state", flat=True)) == {"assigned"}
+    assert not SchedulingPass.objects.filter(state="running").exists()
 
 
 def test_the_database_alone_refuses_a_second_hold(monkeypatch):
