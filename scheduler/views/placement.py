@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,6 +15,7 @@ from django.urls import reverse
 from scheduler.core import explain
 from scheduler.core.decision import CandidateGroup
 from scheduler.core.reasons import Code
+from scheduler.core.variants import lines, variants
 from scheduler.models import Decision, Job
 from scheduler.models.decisions import Outcome
 from scheduler.services.recorded import Recorded, recorded_at
@@ -65,9 +66,9 @@ class GroupRow:
     pill: tuple[str, str]
     reasons: tuple[tuple[str, str], ...]
     first: str
-    example: str
-    """What stands against the first of them, with its own figures."""
     others: str
+    said: tuple[str, ...]
+    """What stands against them with their figures, the commonest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ def placement_context(request: HttpRequest, job: Job, rec: Recorded | None) -> d
         "rows": render_to_string("scheduler/_candidate_rows.html", context, request),
         "funnel": stages if known > FEW else (),
         "funnel_title": f"How {known:,} workers became {stages[-1].count:,}" if stages else "",
-        "groups": [_group_row(rec, group) for group in inside[:MOST_GROUPS]] if known > FEW else (),
+        "groups": _group_rows(rec, inside[:MOST_GROUPS]) if known > FEW else (),
         "more_groups": max(0, len(inside) - MOST_GROUPS),
         "outside": known - sum(len(group.workers) for group in inside),
         "notes": [explain.note_sentence(note) for note in rec.decision.notes],
@@ -150,7 +151,12 @@ def _loss_link(loss: explain.Loss) -> str:
     return urlencode({"v": "outside"} if loss.key == Code.TARGET.text else {"v": "in", "reason": loss.key})
 
 
-def _group_row(rec: Recorded, group: CandidateGroup) -> GroupRow:
+def _group_rows(rec: Recorded, groups: Sequence[CandidateGroup]) -> list[GroupRow]:
+    told = variants(rec.decision, groups)
+    return [_group_row(group, lines(said, len(group.workers))) for group, said in zip(groups, told, strict=True)]
+
+
+def _group_row(group: CandidateGroup, said: tuple[str, ...]) -> GroupRow:
     key = segment_of(group.verdict, group.codes)
     first, *others = group.workers
     rest = len(others) - NAMES
@@ -160,8 +166,8 @@ def _group_row(rec: Recorded, group: CandidateGroup) -> GroupRow:
         pill=PILLS[key],
         reasons=tuple((explain.code_tone(code), explain.code_label(code)) for code in group.codes),
         first=first,
-        example="; ".join(explain.sentence(reason) for reason in rec.decision.candidate(first).reasons),
         others=", ".join(others[:NAMES]) + (f" and {rest:,} more" if rest > 0 else ""),
+        said=said,
     )
 
 
