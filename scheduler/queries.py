@@ -57,21 +57,16 @@ class WorkersPage:
     after: str | None
 
 
-def jobs_page(
-    *, state: str = "", q: str = "", owner: str = "", after: str = "", before: str = "", limit: int = 50
-) -> JobsPage:
+def jobs_page(*, state: str = "", q: str = "", owner: str = "", after: str = "", limit: int = 50) -> JobsPage:
     """Jobs of a state (or of `active`, `over`) and an owner, whose name or id contains `q`: two queries.
 
-    `after` and `before` are job ids; one that is none is taken as absent. With `before`, the page that ends before it.
+    `after` is a job id; one that is none is taken as absent.
     """
     limit = max(1, min(limit, MOST_ROWS))
     jobs = _chosen(state, q, owner).select_related("owner", "decision")
-    older, newer = _key_of(after), _key_of(before)
+    older = _key_of(after)
     if older is not None:
         jobs = jobs.filter(pk__lt=older)
-    if newer is not None:
-        rows = list(jobs.filter(pk__gt=newer).order_by("pk")[:limit])[::-1]
-        return JobsPage(_with_tasks(rows), rows[-1].job_id if rows else None)
     rows = list(jobs.order_by("-pk")[: limit + 1])
     return JobsPage(_with_tasks(rows[:limit]), rows[limit - 1].job_id if len(rows) > limit else None)
 
