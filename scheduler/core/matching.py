@@ -159,11 +159,16 @@ def can_be_given(entry: QueueEntry, facts: WorkerFacts, device: DeviceView) -> b
 
 @lru_cache(maxsize=16384)
 def _is_like(patterns: tuple[str, ...], model: str) -> bool:
-    return any(_pattern(text).fullmatch(model.casefold()) for text in patterns)
+    return any(_pattern(text.casefold()).fullmatch(model.casefold()) for text in patterns)
 
 
 @lru_cache(maxsize=4096)
 def _pattern(text: str) -> re.Pattern[str]:
-    """Only `*` and `?` are special; a run of stars is one, so that matching stays linear in practice."""
-    parts = re.split(r"(\*+|\?)", text.casefold())
-    return re.compile("".join({"*": ".*", "?": "."}.get(part[:1], re.escape(part)) for part in parts), re.DOTALL)
+    """Only `*` and `?` are special. What stands between two stars is found once and kept, so matching stays quick."""
+    first, *others = [
+        "".join("." if letter == "?" else re.escape(letter) for letter in part) for part in text.split("*")
+    ]
+    if not others:
+        return re.compile(first, re.DOTALL)
+    *between, last = others
+    return re.compile(first + "".join(f"(?>.*?{part})" for part in between) + ".*" + last, re.DOTALL)

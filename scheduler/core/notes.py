@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from scheduler.core.capability_software import DEFAULT_ENVIRONMENT
 from scheduler.core.fleet import WorkerFacts
+from scheduler.core.nearest import nearest
 from scheduler.core.reasons import Note, NoteCode
 from scheduler.core.spec import JobSpec
+
+MOST_LOOKED_UP = 8
+"""Unknown pins for which the nearest name is looked for; nobody mistypes more by hand."""
 
 
 class Names:
@@ -50,15 +54,11 @@ def notes(spec: JobSpec, names: Names) -> tuple[Note, ...]:
     return (*_pins(spec, names), *_labels(spec, names), *_environment(spec, names))
 
 
-def nearest(name: str, known: frozenset[str]) -> str | None:
-    """The known name that takes the fewest changes of a letter, the first of several; None where all are far."""
-    return _nearest(name, known)
-
-
 def _pins(spec: JobSpec, names: Names) -> Iterator[Note]:
-    for wanted in spec.placement.worker_ids:
-        if wanted not in names.workers:
-            yield Note(code=NoteCode.PINNED_UNKNOWN, subject=wanted, nearest=nearest(wanted, names.workers))
+    unknown = [wanted for wanted in spec.placement.worker_ids if wanted not in names.workers]
+    for place, wanted in enumerate(unknown):
+        near = nearest(wanted, names.workers) if place < MOST_LOOKED_UP else None
+        yield Note(code=NoteCode.PINNED_UNKNOWN, subject=wanted, nearest=near)
 
 
 def _labels(spec: JobSpec, names: Names) -> Iterator[Note]:
@@ -79,30 +79,3 @@ def _environment(spec: JobSpec, names: Names) -> Iterator[Note]:
     if wanted != DEFAULT_ENVIRONMENT and wanted not in names.environments:
         near = nearest(wanted, names.environments)
         yield Note(code=NoteCode.ENVIRONMENT_UNKNOWN, subject=wanted, nearest=near)
-
-
-@lru_cache(maxsize=1024)
-def _nearest(name: str, known: frozenset[str]) -> str | None:
-    best: tuple[int, str] | None = None
-    for other in sorted(known):
-        limit = best[0] - 1 if best else max(1, len(name) // 2)
-        changes = _changes(name.casefold(), other.casefold(), limit)
-        if changes is not None:
-            best = (changes, other)
-            if changes == 0:
-                break
-    return best[1] if best else None
-
-
-def _changes(one: str, other: str, limit: int) -> int | None:
-    """How many letters must be added, dropped or replaced; None where more than `limit`."""
-    if abs(len(one) - len(other)) > limit:
-        return None
-    row = list(range(len(other) + 1))
-    for done, letter in enumerate(one, 1):
-        above, row = row, [done]
-        for place, wanted in enumerate(other, 1):
-            row.append(min(above[place] + 1, row[-1] + 1, above[place - 1] + (letter != wanted)))
-        if min(row) > limit:
-            return None
-    return row[-1] if row[-1] <= limit else None

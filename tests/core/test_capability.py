@@ -126,6 +126,12 @@ DEVICES = [
     pytest.param(a_job(gpus=1, models=("*t4",)), a_worker(gpus="T4"), [], id="a model like the pattern, in any case"),
     pytest.param(a_job(gpus=1, models=("T4",)), a_worker(gpus="T4"), [C.GPU_MODEL], id="a pattern is the whole name"),
     pytest.param(a_job(gpus=1, models=("NVIDIA L?",)), a_worker(gpus="L4"), [], id="a question mark is one letter"),
+    pytest.param(a_job(gpus=1, models=("*rtx*9*",)), a_worker(gpus="4090"), [], id="stars anywhere"),
+    pytest.param(a_job(gpus=1, models=("*rtx*rtx*",)), a_worker(gpus="4090"), [C.GPU_MODEL], id="each part once"),
+    pytest.param(
+        a_job(gpus=1, models=("*a" * 100 + "b",)), a_worker(gpus=devices("T4", model="a" * 250)), [C.GPU_MODEL],
+        id="a hundred stars take no time",
+    ),
     pytest.param(
         a_job(gpus=1, models=("[A-Z]*",)), a_worker(gpus="L4"), [C.GPU_MODEL], id="brackets are not special"
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from scheduler.core.fleet import WorkerView
-from scheduler.core.notes import nearest
+from scheduler.core.nearest import nearest
 from scheduler.core.reasons import Note, NoteCode
 from scheduler.core.spec import QueueEntry
 from tests.core.builders import a_job, a_worker, an_environment
@@ -57,6 +57,8 @@ NEAREST = [
     pytest.param("", {"a"}, "a", id="one letter is near the empty name"),
     pytest.param("abcdef", {"abcdefgh", "abcdex"}, "abcdex", id="fewest changes"),
     pytest.param("a", set(), None, id="nothing exists"),
+    pytest.param("trian", {"train", "triad", "tria"}, "train", id="two letters swapped are one change"),
+    pytest.param("gpu-000001", {"gpu-999991"}, None, id="four letters are too many"),
 ]
 
 
