@@ -10,8 +10,9 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from gpulayer_site.cli import main as root  # noqa: E402 - found from the line above
+from scheduler.core.handbook import HANDBOOK  # noqa: E402
 from scheduler.core.labels import code_label  # noqa: E402
-from scheduler.core.reasons import Code  # noqa: E402
+from scheduler.core.reasons import Code, Kind  # noqa: E402
 
 _INTRODUCTION = "# Commands\n\nMade from the program itself by `make docs`; each is what `gpulayer … --help` prints.\n"
 
@@ -21,13 +22,37 @@ def commands() -> str:
     return _INTRODUCTION + "".join(_sections(root, ("gpulayer",)))
 
 
+_KINDS = {
+    Kind.CAPABILITY: "Capability: this worker could never run this job, as both stand",
+    Kind.AVAILABILITY: "Availability: this worker could run it, but not now",
+    Kind.GROUP: "Groups: the workers of one target could not hold a gang",
+}
+_REASONS = """# Reason codes
+
+Made from the program itself by `make docs`. Every check is asked of every worker, and every one that fails leaves a
+reason with a `code`, the `field` of the job's document that asks for it, what was `required`, the `actual` value, and
+`unknown: true` where the worker does not say: an unknown value never satisfies a requirement. Sizes are bytes and CPU
+cores thousandths of a core. Fields that do not apply are left out. `message` is the sentence made of the rest.
+"""
+
+
 def reasons() -> str:
-    """Every reason code with its kind."""
-    rows = "".join(f"| `{code.text}` | {code.kind.value} | {code_label(code)} |\n" for code in Code)
-    return (
-        "# Reason codes\n\nMade from the program itself by `make docs`. A *capability* reason says never, whatever\n"
-        "ends; an *availability* reason says not now.\n\n| code | kind | in short |\n|---|---|---|\n" + rows
+    """Every reason code: what it means, what its fields hold, what can be done."""
+    chapters = (
+        f"\n## {title}\n" + "".join(_entry(code) for code in Code if code.kind is kind)
+        for kind, title in _KINDS.items()
     )
+    return _REASONS + "".join(chapters)
+
+
+def _entry(code: Code) -> str:
+    page = HANDBOOK[code]
+    fields = [("required", page.required), ("actual", page.actual)]
+    said = [f"`{name}`: {text}" for name, text in fields if text != "nothing"] + (
+        [page.further] if page.further else []
+    )
+    holds = f"\n- Fields: {'; '.join(said)}." if said else ""
+    return f"\n### `{code.text}`: {code_label(code)}\n\n{page.meaning}\n{holds}\n- What to do: {page.remedy}\n"
 
 
 PAGES = {"commands.md": commands, "reasons.md": reasons}
