@@ -222,7 +222,7 @@ HANDBOOK: dict[Code, Page] = {
     ),
     Code.GPU_FOREIGN: Page(
         "Too few qualifying devices are free, and on these a process outside gpulayer holds memory.",
-        "the number asked for", "the number left", "Find that process on the host; the worker's page says what it holds.",
+        "the number asked for", "the number left", "Find that process on the host; the worker's page shows it.",
         _TAKEN,
     ),
     Code.GPU_IN_USE: Page(
