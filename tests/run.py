@@ -23,6 +23,9 @@ from tests import chromium, postgres  # noqa: E402 - found from the line above
 NO_SKIPS = os.environ.get("GPULAYER_NO_SKIPS") == "1"
 _NO_TESTS = 5  # pytest's exit code when it found none
 _BARE = ("-p", "no:django", "-p", "no:xdist", "-p", "no:playwright", "-p", "no:schemathesis")
+_LAWS = ("tests/core/test_laws.py",)
+_RACES = ("tests/scheduler/test_races.py", "-p", "no:playwright", "-p", "no:schemathesis", "-p", "no:xdist")
+SOAK_ROUNDS = 20
 _TWO_AT_ONCE = ("-n", "2", "--dist", "worksteal", "-p", "no:playwright")
 _DATABASE_TESTS = (
     "tests/scheduler", "tests/workers", "tests/api", "tests/site", "tests/pages", "tests/house/test_production.py"
@@ -91,12 +94,15 @@ def everyday(runner: Runner) -> None:
 
 
 def soak(runner: Runner) -> None:
-    """The whole counts, on both databases."""
-    runner.part("soak on SQLite", "tests", "-m", "soak and not postgres", "-p", "no:playwright")
+    """The whole counts; and laws and races again and again, with other examples and other interleavings each time."""
+    runner.part("whole counts", "tests", "-m", "soak and not postgres", "-p", "no:playwright")
+    for number in range(1, SOAK_ROUNDS + 1):
+        runner.part(f"laws {number} of {SOAK_ROUNDS}", *_LAWS, *_BARE)
+        runner.part(f"races {number} of {SOAK_ROUNDS}", *_RACES)
     with ExitStack() as stack:
         url = os.environ.get("DATABASE_URL") or _own_postgres(runner, stack)
-        if url:
-            runner.part("soak on PostgreSQL", "tests", "-m", "soak", "-p", "no:playwright", DATABASE_URL=url)
+        for number in range(1, SOAK_ROUNDS + 1) if url else ():
+            runner.part(f"races on PostgreSQL {number} of {SOAK_ROUNDS}", *_RACES, DATABASE_URL=str(url))
 
 
 def _own_postgres(runner: Runner, stack: ExitStack) -> str | None:
