@@ -11,6 +11,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import quote
 
+from workers.agent.private import make_private, write_private
+
+__all__ = [
+    "DATABASE", "broker_socket", "broker_url", "data_folder", "make_private", "secret_key", "write_private",
+]  # fmt: skip
+
 DEFAULT = ".data"
 DATABASE = "gpulayer.sqlite3"
 # A unix socket's address holds 108 bytes on Linux; a longer path cannot be bound.
@@ -20,25 +26,6 @@ _SOCKET_PATH_MAX = 100
 def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """The absolute path of the data folder: `GPULAYER_DATA`, else `.data` below the current folder."""
     return Path(environ.get("GPULAYER_DATA") or DEFAULT).expanduser().absolute()
-
-
-def make_private(folder: Path) -> Path:
-    """Create `folder` for its owner only (0700); one that exists keeps the mode it has."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write `text` to `path` so that only the owner can ever read it, whole or not at all."""
-    make_private(path.parent)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink()
-        raise
 
 
 def secret_key(folder: Path) -> str:

@@ -5,6 +5,7 @@ import uuid
 from pathlib import Path
 from time import sleep
 from typing import Any
+from urllib.parse import quote
 
 import click
 
@@ -92,7 +93,7 @@ def status(job_id: str, every: bool, as_json: bool) -> None:
       gpulayer job status j-7 --json | jq .decision.outcome
     """
     people = connect()
-    found = people.get(f"jobs/{job_id}")
+    found = people.get(_path(job_id))
     decision = _decision(people, job_id, grouped=not every)
     if as_json:
         write_json({"job": found, "decision": decision})
@@ -133,7 +134,7 @@ def cancel(job_id: str, as_json: bool) -> None:
     Example:
       gpulayer job cancel j-7
     """
-    answer = connect().post(f"jobs/{job_id}/cancel")
+    answer = connect().post(_path(job_id, "cancel"))
     if as_json:
         write_json(answer)
     else:
@@ -159,13 +160,16 @@ def wait(job_id: str) -> None:
 
 def _read(file: Path) -> str:
     try:
-        if str(file) == "-":
-            return sys.stdin.read()
-        return file.read_text(encoding="utf-8")
+        return (sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()).decode("utf-8-sig")
     except OSError as error:
         raise Failure(f"{file}: {error.strerror}", 2) from error
     except UnicodeDecodeError as error:
         raise Failure(f"{file}: no UTF-8 text (byte {error.start:,})", 2) from error
+
+
+def _path(job_id: str, *more: str) -> str:
+    """Where the server has this job; whatever was typed stays one part of the path."""
+    return "/".join(["jobs", quote(job_id, safe=""), *more])
 
 
 def _page(people: People, found: dict[str, Any]) -> str:
@@ -176,7 +180,7 @@ def _page(people: People, found: dict[str, Any]) -> str:
 def _decision(people: People, job_id: str, *, grouped: bool) -> dict[str, Any] | None:
     """The latest decision; none before the first pass."""
     try:
-        document: dict[str, Any] = people.get(f"jobs/{job_id}/decision", grouped="true" if grouped else "false")
+        document: dict[str, Any] = people.get(_path(job_id, "decision"), grouped="true" if grouped else "false")
     except Failure as failure:
         if failure.code == "no_decision":
             return None
@@ -189,7 +193,7 @@ def _follow(people: People, job_id: str, *, with_log: bool) -> dict[str, Any]:
     offset, told = 0, ""
     try:
         while True:
-            found: dict[str, Any] = people.get(f"jobs/{job_id}")
+            found: dict[str, Any] = people.get(_path(job_id))
             news = f"{job_id} {found['state'].replace('_', ' ')}: {found['short_answer'] or ''}".removesuffix(": ")
             if news != told:
                 click.echo(news, err=True)
@@ -207,7 +211,7 @@ def _follow(people: People, job_id: str, *, with_log: bool) -> dict[str, Any]:
 def _copy_log(people: People, job_id: str, offset: int, *, as_json: bool = False) -> tuple[int, bool]:
     """Print everything from `offset` on; the answer is where it ends now, and whether that is the end."""
     while True:
-        page = people.get(f"jobs/{job_id}/log", offset=offset, format="json")
+        page = people.get(_path(job_id, "log"), offset=offset, format="json")
         for record in page["records"]:
             if as_json:
                 write_json(record, lines=True)

@@ -1,5 +1,6 @@
 """What `gpulayer worker simulate` does: a whole fleet from documents, kept alive from this process."""
 
+import hashlib
 import sys
 import time
 from collections.abc import Sequence
@@ -16,9 +17,10 @@ from scheduler.documents import read_located
 from workers.agent.client import AgentClient
 from workers.agent.demo import demo_jobs
 from workers.agent.host import machine_id
+from workers.agent.private import write_private
 from workers.agent.simulator import FleetRefusedError, Simulator
 from workers.agent.transport import AddressError, RefusedError, Transport, UnreachableError
-from workers.cli_start import log_to_stderr, on_signals, read_token
+from workers.cli_start import default_data, log_to_stderr, on_signals, read_token
 
 Document = dict[str, Any]
 CANCEL_SECONDS = 2.0
@@ -55,9 +57,9 @@ def simulate(fleet: list[Document], *, url: str | None, token_file: Path | None,
     """Enrol, register and keep the fleet alive until Ctrl-C; with a seed, keep some of it busy with demo jobs."""
     people = None if url and token_file else connect()
     address = url or (people.url if people else "")
+    kept = _Kept(people, address, fleet)
     try:
-        token = read_token(token_file) if token_file or people is None else _new_token(people, fleet)
-        credential = _enrol(address, token, fleet)
+        credential = kept.credential or kept.keep(_enrolled(people, address, token_file, fleet))
         with closing(Transport(address, credential, allow_http=allow_http())) as transport:
             simulator = Simulator(AgentClient(transport), fleet)
             on_signals(simulator.stop)
@@ -68,9 +70,41 @@ def simulate(fleet: list[Document], *, url: str | None, token_file: Path | None,
     except FleetRefusedError as error:
         raise Failure(f"the server refuses these documents:\n{error}", WRONG_DOCUMENT) from error
     except RefusedError as error:
+        if error.status == 401 and kept.credential:  # another fleet has taken these names, or the server forgot them
+            kept.forget()
+            simulate(fleet, url=url, token_file=token_file, seed=seed)
+            return
         raise Failure(refusal_text(error), NO_ACCESS if error.status in (401, 403) else FAILED) from error
     except UnreachableError as error:
         raise Failure(str(error), NO_ACCESS) from error
+
+
+class _Kept:
+    """The credential that this very fleet was given before: with it, it comes back at once, however it ended."""
+
+    def __init__(self, people: People | None, url: str, fleet: list[Document]) -> None:
+        names = sorted(f"{each['origin']} {each['id']}" for each in fleet)
+        digest = hashlib.sha256("\n".join([url, *names]).encode()).hexdigest()[:24]
+        folder = people.data / "simulated" if people and people.data else default_data("simulated")
+        self._path = folder / digest
+        self.credential = self._path.read_text(encoding="utf-8") if self._path.exists() else None
+
+    def keep(self, credential: str) -> str:
+        """For the next time."""
+        write_private(self._path, credential)
+        return credential
+
+    def forget(self) -> None:
+        """The server no longer takes it."""
+        self._path.unlink(missing_ok=True)
+
+
+def _enrolled(people: People | None, url: str, token_file: Path | None, fleet: list[Document]) -> str:
+    """A new credential for the fleet."""
+    token = read_token(token_file) if token_file or people is None else _new_token(people, fleet)
+    workers = [{"name": each["id"], "origin": each["origin"], "simulated": True} for each in fleet]
+    with closing(Transport(url, token, allow_http=allow_http())) as transport:
+        return AgentClient(transport).enroll(workers, machine_id())
 
 
 def _twice(documents: list[Document]) -> list[str]:
@@ -85,12 +119,6 @@ def _new_token(people: People, fleet: list[Document]) -> str:
         "note": "a simulated fleet",
     })  # fmt: skip
     return str(answer["token"])
-
-
-def _enrol(url: str, token: str, fleet: list[Document]) -> str:
-    workers = [{"name": each["id"], "origin": each["origin"], "simulated": True} for each in fleet]
-    with closing(Transport(url, token, allow_http=allow_http())) as transport:
-        return AgentClient(transport).enroll(workers, machine_id())
 
 
 def _run(simulator: Simulator, count: int, people: People | None, jobs: list[Document]) -> None:

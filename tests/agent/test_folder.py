@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from workers.agent.client import Result, StartError
-from workers.agent.folder import AgentFolder, FolderInUseError, write_private
+from workers.agent.folder import AgentFolder, FolderInUseError
+from workers.agent.private import write_private
 
 
 def test_a_folder_has_one_agent(folder: AgentFolder) -> None:

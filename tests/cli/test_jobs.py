@@ -199,3 +199,18 @@ def test_waiting_ends_with_the_jobs_code(
 ])  # fmt: skip
 def test_every_end_has_its_exit_code(job: dict[str, Any], code: int) -> None:
     assert exit_code_of(job) == code
+
+
+def test_a_jobs_id_stays_one_part_of_the_path(cli: Commands) -> None:
+    result = cli("job", "status", "../workers/w1")
+    assert (result.exit_code, result.output.count("Traceback")) == (1, 0)
+
+
+def test_input_that_is_no_text_is_said(cli: Commands) -> None:
+    from click.testing import CliRunner
+
+    from gpulayer_site.cli import main
+
+    result = CliRunner().invoke(main, ["job", "submit", "-"], input=b"\xff\xfe", env=cli.environment)
+    assert result.exit_code == 2
+    assert "no UTF-8 text" in result.stderr

@@ -14,12 +14,13 @@ from typing import Any
 
 import psutil
 import pytest
+from django.utils import timezone
 
 from scheduler.core.parsing import parse_worker_facts
 from scheduler.models import Job, Task
 from tests.cli.conftest import Commands
 from tests.live import Server, secret_file
-from workers.models import EnrolmentToken, Worker
+from workers.models import Credential, EnrolmentToken, Worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PATIENCE = 60.0
@@ -218,6 +219,17 @@ def test_a_demo_fleet_is_partly_busy_and_its_jobs_end_with_it(server: Server, ru
     assert all(name.startswith("demo-") for name in Job.objects.values_list("name", flat=True))
     assert fleet.end() == 0
     assert server.until(lambda: not Job.objects.exclude(state__in=["cancelled", "failed"]).exists())
+
+
+def test_a_fleet_comes_back_at_once_however_it_ended(
+    server: Server, cli: Commands, running: Callable[..., Running]
+) -> None:
+    for number in (signal.SIGKILL, signal.SIGINT):
+        running("worker", "simulate", "--demo", 3).says("Ctrl-C ends them").end(number)
+    Credential.objects.update(revoked_at=timezone.now())
+    Worker.objects.update(liveness="suspect")
+    running("worker", "simulate", "--demo", 3).says("Ctrl-C ends them")
+    server.until_liveness(Worker.objects.filter(simulated=True)[0].name, "online")
 
 
 @pytest.mark.parametrize(("text", "said"), [

@@ -6,13 +6,13 @@ import fcntl
 import json
 import os
 import shutil
-import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from workers.agent.client import Result, StartError
+from workers.agent.private import make_private, write_private
 from workers.agent.spool import Spool
 
 PRIVATE_KEPT_SECONDS = 7 * 24 * 3600
@@ -134,25 +134,6 @@ class AgentFolder:
         for folder in (self.root / "work").glob("*"):
             if str(folder) not in running and folder.lstat().st_mtime < time.time() - kept_seconds:
                 shutil.rmtree(folder, ignore_errors=True)
-
-
-def make_private(folder: Path) -> Path:
-    """Create `folder` for its owner only (0700); one that exists keeps the mode it has."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write `text` to `path` so that only the owner can ever read it, whole or not at all."""
-    make_private(path.parent)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _read(path: Path) -> dict[str, Any] | None:

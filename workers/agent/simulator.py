@@ -72,6 +72,8 @@ class Simulator:
         """Register everyone, telling how many are. Raises FleetRefusedError with every refusal."""
         names, refusals = list(self._workers), []
         for start in range(0, len(names), REGISTERED_AT_ONCE):
+            if self._stopping.is_set():
+                return
             refusals += self._register(names[start : start + REGISTERED_AT_ONCE])
             progress(min(start + REGISTERED_AT_ONCE, len(names)))
         if refusals:
