@@ -119,7 +119,7 @@ class Retries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobSpec:
-    """What a person submits. Immutable; equal specs of different names share one `shape()`."""
+    """What a person submits. Immutable. What a pass may look at of it is `shapes.shape_of`."""
 
     name: str
     command: tuple[str, ...]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
+from scheduler.core.capability import CAPABILITY
 from scheduler.core.engine import Engine
-from scheduler.core.fleet import Fleet, WorkerView
-from scheduler.core.reasons import Code
+from scheduler.core.fleet import Fleet, WorkerFacts, WorkerView
+from scheduler.core.reasons import Code, Reason
 from scheduler.core.schedule import PassResult, in_order_of_submission, run_pass, schedule
 from scheduler.core.spec import Policy, QueueEntry
 from tests.core.builders import GB, a_job, a_worker
@@ -99,3 +102,18 @@ def test_what_is_kept_between_passes_stays_within_bounds(monkeypatch: pytest.Mon
         fleet = [a_worker(memory_bytes=memory * GB, provider=f"p{memory}"), a_worker("w2", provider=f"q{memory}")]
         job = a_job(memory=memory * GB, provider=f"q{memory}")
         assert schedule(job, fleet, "j-1", engine=engine) == schedule(job, fleet, "j-1")
+
+
+def test_a_question_is_put_once_to_each_class_of_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    check = CAPABILITY[Code.GPU_MEMORY]
+
+    def counted(entry: QueueEntry, facts: WorkerFacts) -> Iterator[Reason]:
+        asked.append(facts.id)
+        return check(entry, facts)
+
+    monkeypatch.setitem(CAPABILITY, Code.GPU_MEMORY, counted)
+    fleet = [a_worker(f"w{n}", gpus=("4xT4", "2xA100")[n % 2], labels={"host": f"w{n}"}) for n in range(300)]
+    queue = [a_job(f"j-{n}", gpus=1, gpu_memory=(10 + 30 * (n % 2)) * GB, cores=n) for n in range(200)]
+    assert sum(bool(result.decision.assignments) for result in run_pass(queue, fleet)) == 200
+    assert len(asked) == 2 * 2  # kinds of request x classes of devices
