@@ -45,18 +45,15 @@ def test_a_refusal_is_not_tried_again(script: Script, transport: Transport, stat
     assert len(script.made("GET here")) == 1
 
 
-@pytest.mark.parametrize(("header", "least", "most"), [
-    ("7", 7, 7), ("99999999", 600, 600), ("soon", 0, 0),
-    (format_datetime(datetime.now(UTC) + timedelta(seconds=90)), 60, 90),
-    (format_datetime(datetime.now(UTC) - timedelta(seconds=90)), 0, 0),
+@pytest.mark.parametrize(("header", "seconds"), [
+    ("7", 7), ("99999999", 600), ("soon", 0),
+    (format_datetime(datetime.now(UTC) + timedelta(days=1)), 600), (format_datetime(datetime.now(UTC)), 0),
 ])  # fmt: skip
-def test_the_server_may_say_how_long_to_wait(
-    script: Script, transport: Transport, header: str, least: float, most: float
-) -> None:
+def test_the_server_may_say_how_long_to_wait(script: Script, transport: Transport, header: str, seconds: float) -> None:
     script.once("GET here", (503, {"headers": {"Retry-After": header}}))
     waits = Waits()
     transport.call("GET", "/api/v1/here", retry=Retry(waits, chance=lambda: 0.0))
-    assert least <= waits.seconds[0] <= most
+    assert waits.seconds == [seconds]
 
 
 def test_pauses_double_up_to_their_limit_and_are_spread(script: Script, transport: Transport) -> None:
