@@ -5,9 +5,9 @@ The moments of a pass are its epochs: epoch n is the state after n jobs were pla
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 from scheduler.core.availability import free_cpu, free_disk, free_memory
 from scheduler.core.bits import Growing, where
@@ -80,6 +80,10 @@ class Board:
         """One worker as it was at that moment."""
         loads = (load for placed_at, load in self._given.get(rank, ()) if placed_at < epoch)
         return self.views[rank].holding(*loads)
+
+    def placed_before(self, rank: int, epoch: int) -> int:
+        """How many tasks this pass had given one worker by that moment: as long as it is the same, so is the worker."""
+        return bisect_left(self._given.get(rank, ()), epoch, key=itemgetter(0))
 
     def _seat(self, rank: int, view: WorkerView) -> None:
         """Count what tasks hold before the pass begins."""

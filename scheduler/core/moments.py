@@ -43,7 +43,7 @@ class Moment:
 
     def candidates(self) -> tuple[Candidate, ...]:
         """One for every worker, sorted by id; workers of one class share their reasons."""
-        made = {rank: self._candidate(rank, (), codes) for rank, codes in _spread(self._able())}
+        made = {rank: self._able_candidate(rank, codes) for rank, codes in _spread(self._able())}
         for codes, workers in self.shape.incompatible.items():
             columns = [read_by(code, self.entry, self.census) for code in codes]
             known: dict[tuple[Hashable, ...], tuple[Reason, ...]] = {}
@@ -57,6 +57,20 @@ class Moment:
     def candidate(self, worker: str) -> Candidate:
         """One worker's, by asking it everything; KeyError where the fleet has no such worker."""
         return self._candidate(self.census.rank_of[worker], tuple(CAPABILITY), tuple(AVAILABILITY))
+
+    def _able_candidate(self, rank: int, codes: tuple[Code, ...]) -> Candidate:
+        """A compatible worker's. Jobs of one shape are told the same of a worker until something is taken of it."""
+        state = (self.board.placed_before(rank, self.epoch), codes, self.avoided)
+        said = self.shape.said.get(rank)
+        if said is None or said[0] != state:
+            found = self._candidate(rank, (), codes)
+            said = self.shape.said[rank] = (state, found.reasons, found.key)
+        return Candidate(
+            worker=self.census.roster.ids[rank],
+            reasons=said[1],
+            selected=bool(self.chosen >> rank & 1),
+            key=said[2],
+        )
 
     def _candidate(self, rank: int, never: tuple[Code, ...], not_now: tuple[Code, ...]) -> Candidate:
         view = self.board.view(rank, self.epoch)

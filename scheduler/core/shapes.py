@@ -13,7 +13,8 @@ from scheduler.core.decision import Parts, Verdict
 from scheduler.core.device_board import Request
 from scheduler.core.gang import Version
 from scheduler.core.notes import notes
-from scheduler.core.reasons import Code
+from scheduler.core.policies import Key
+from scheduler.core.reasons import Code, Reason
 from scheduler.core.spec import Origin, QueueEntry
 from scheduler.core.tiers import closed_tiers, could_ever
 
@@ -50,6 +51,8 @@ class Shape:
         for _, bits in self._lasting:
             self._open &= ~bits
         self._told: tuple[tuple[int, int, int], Parts] | None = None
+        self.said: dict[int, tuple[Hashable, tuple[Reason, ...], Key | None]] = {}
+        """By rank, what was last found of a compatible worker: in which state, its reasons, and its key."""
 
     def in_tier(self, tier: Origin) -> int:
         """The compatible workers of one tier."""
