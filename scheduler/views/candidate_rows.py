@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Collection
 from functools import cached_property
 
@@ -11,6 +11,7 @@ from scheduler.core.decision import Candidate, CandidateGroup, Verdict
 from scheduler.core.fleet import WorkerView
 from scheduler.core.policies import best_first, policy_key
 from scheduler.core.reasons import CODES, ORDER, Code, Kind
+from scheduler.memory import remembered
 from scheduler.services.recorded import Recorded
 from scheduler.views.candidate_values import SEGMENTS, Facet, Page, Query, Row, Tab
 from workers.devices import device_boxes, summary
@@ -18,6 +19,10 @@ from workers.devices import device_boxes, summary
 ROWS = 25
 FEW = 8
 """Up to so many workers are shown without tabs and facets."""
+
+MOST_RANKED = 16
+_ranks: OrderedDict[tuple[int, str], dict[str, int]] = remembered(OrderedDict())
+"""Policy orders of decisions that were looked at: a decision never changes."""
 
 _ORDER = ("selected", "free", "busy", "never", "outside")
 _BY_VERDICT = {Verdict.SELECTED: "selected", Verdict.ELIGIBLE: "free", Verdict.UNAVAILABLE: "busy"}
@@ -124,11 +129,20 @@ class Candidates:
         """Every worker as the pass saw it."""
         return {worker.id: worker for worker in self.recorded.fleet.workers}
 
-    @cached_property
+    @property
     def _ranked(self) -> dict[str, int]:
         """Place in policy order of those that could be given the job now, the chosen one first."""
+        row = self.recorded.row
+        key = (row.pk, row.digest)
+        if key not in _ranks:
+            _ranks[key] = self._rank()
+            while len(_ranks) > MOST_RANKED:
+                _ranks.popitem(last=False)
+        return _ranks[key]
+
+    def _rank(self) -> dict[str, int]:
         able = [worker for key, group in self.groups if key in ("selected", "free") for worker in group.workers]
-        chosen = [task.worker for task in self.decision.assignments]
+        chosen = {task.worker for task in self.decision.assignments}
         entry = self.recorded.entry
         able.sort(
             key=lambda worker: (

@@ -94,6 +94,8 @@ class Installation:
     url: str
     env: dict[str, str]
     data: Path
+    host: str
+    """The name of this host's own worker."""
 
     def run(self, *arguments: str) -> str:
         """What a command of this installation prints."""
@@ -127,10 +129,26 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
     up = start("up", env=env)
     try:
         ready = up.wait_for(r"ready: (http://\S+)")
-        up.wait_for("registered as")
-        yield Installation(ready[1], env, data)
+        agent = up.wait_for(r"registered as (\S+)")
+        yield Installation(ready[1], env, data, agent[1])
     finally:
         up.stop()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that need the large fleet come last: it has local workers that would take the others' jobs."""
+    items.sort(key=lambda item: "simulated_fleet" in getattr(item, "fixturenames", ()))
+
+
+@pytest.fixture
+def demo(installation: Installation) -> Iterator[int]:
+    """Twenty made-up workers beside this host, as the README's second step makes them."""
+    simulator = start("worker", "simulate", "--demo", "20", env=installation.env)
+    try:
+        simulator.wait_for("registered")
+        yield 20
+    finally:
+        simulator.stop()
 
 
 @pytest.fixture(scope="session")
