@@ -115,7 +115,7 @@ def has_enough_free_devices(entry: QueueEntry, worker: WorkerView, setting: Sett
         if charged:
             ends = [device.reserved_until for device in charged if device.reserved_until is not None]
             yield Reason(
-                code=code, field="resources.gpus", required=asked, actual=have,
+                code=code, field="resources.gpus", required=asked, actual=have, subject=_noted(code, charged),
                 have=have, of=len(worker.facts.devices or ()), devices=tuple(device.index for device in charged),
                 holders=_holders(code, charged, worker),
                 until=min(ends) if ends and code is Code.GPU_RESERVED else None,
@@ -194,6 +194,12 @@ def _left(
 ) -> Iterator[Reason]:
     if required is not None and left is not None and left < required:
         yield Reason(code=code, field=field, required=required, actual=left, holders=_jobs(tasks), enough_at=left)
+
+
+def _noted(code: Code, charged: list[DeviceView]) -> str | None:
+    """What was noted of unhealthy devices."""
+    notes = dict.fromkeys(device.health_note for device in charged if device.health_note)
+    return "; ".join(notes) or None if code is Code.GPU_UNHEALTHY else None
 
 
 def _holders(code: Code, charged: list[DeviceView], worker: WorkerView) -> tuple[str, ...]:

@@ -173,9 +173,10 @@ def test_it_reads(job: object, worker: object, said: str) -> None:
 
 
 def test_several_causes_that_take_devices_away_each_read_right() -> None:
-    cards = with_device(with_device(devices("8xA100"), 0, healthy=False), 1, **HELD)
+    dead = with_device(devices("8xA100"), 0, healthy=False, health_note="Xid 79: fell off the bus")
+    cards = with_device(dead, 1, **HELD)
     assert _sentences(a_job(gpus=8), a_worker(gpus=cards, max_concurrent_tasks=9, busy=[3, 4, 5, 6, 7])) == [
-        "needs 8 GPUs, 1 of 8 is free: device 0 is unhealthy",
+        "needs 8 GPUs, 1 of 8 is free: device 0 is unhealthy (Xid 79: fell off the bus)",
         "needs 8 GPUs, 1 of 8 is free: device 1 is reserved for team vision until 2026-11-30 18:00 UTC",
         "needs 8 GPUs, 1 of 8 is free: devices are in use by other tasks (j-0)",
     ]
