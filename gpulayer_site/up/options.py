@@ -1,6 +1,7 @@
 """What the person who starts it may choose, and what follows from it."""
 
 import os
+import re
 import socket
 import sys
 from collections.abc import Mapping
@@ -34,7 +35,14 @@ class Options:
     @property
     def url(self) -> str:
         """The address at which this host reaches the pages."""
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
+        return self._at({"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host))  # noqa: S104
+
+    @property
+    def public_url(self) -> str:
+        """The address for everybody: this host's name, where it listens on every address."""
+        return self._at(socket.gethostname()) if self.host in _EVERY_INTERFACE else self.url
+
+    def _at(self, host: str) -> str:
         return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
 
 
@@ -44,7 +52,7 @@ def read_options(environ: Mapping[str, str] = os.environ) -> Options:
     Raises UpError for a port that is none.
     """
     port = environ.get("PORT") or str(DEFAULT_PORT)
-    if not port.isdecimal() or not 0 < int(port) <= _MAX_PORT:
+    if not re.fullmatch("[0-9]{1,5}", port) or not 0 < int(port) <= _MAX_PORT:
         raise UpError(f"PORT must be a number from 1 to {_MAX_PORT}, found `{port}`")
     return Options(
         host=environ.get("HOST") or DEFAULT_HOST,
@@ -61,7 +69,7 @@ def server_environment(options: Options, environ: Mapping[str, str] = os.environ
     result["DJANGO_SETTINGS_MODULE"] = "gpulayer_site.settings"
     result["GPULAYER_DATA"] = str(options.data)
     result["PYTHONUNBUFFERED"] = "1"
-    result.setdefault("GPULAYER_URL", options.url)
+    result.setdefault("GPULAYER_URL", options.public_url)
     result.setdefault("ALLOWED_HOSTS", ",".join(_own_names(options.host)))
     # `gpulayer` and the tools of this environment, for the agent's own commands too.
     result["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), result.get("PATH", os.defpath)])

@@ -87,6 +87,7 @@ def agent(options: Options, environment: Mapping[str, str]) -> Recipe:
     folder = make_private(options.data / "agent")
     words = ["worker", "start", "--url", options.url, "--token-file", str(folder / "enrolment-token")]
     words += ["--name", host_name(), "--origin", "local", "--data", str(folder)]
+    words += ["--allow-http"]  # to this host itself: nothing of it leaves the machine
     return Recipe(
         name="agent",
         argv=(sys.executable, "-m", "gpulayer_site.cli", *words),

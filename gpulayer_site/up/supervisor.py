@@ -39,7 +39,7 @@ class Supervisor:
         try:
             code = self._prepare(environment)
             if self._start_in_order(environment):
-                self._greet(code)
+                self._greet(environment["GPULAYER_URL"], code)
                 while self.stop_by is None:
                     self._tick()
         finally:
@@ -94,8 +94,8 @@ class Supervisor:
         assert part.output is not None
         self._selector.register(part.output, selectors.EVENT_READ, part)
 
-    def _greet(self, code: str | None) -> None:
-        self.output.say(f"gpulayer is ready: {self.options.url}")
+    def _greet(self, url: str, code: str | None) -> None:
+        self.output.say(f"gpulayer is ready: {url}")
         if code:
             self.output.say(f"sign in with this one-time code (10 minutes, one use): {code}")
         else:
