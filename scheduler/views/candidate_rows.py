@@ -134,11 +134,12 @@ class Candidates:
         """Place in policy order of those that could be given the job now, the chosen one first."""
         row = self.recorded.row
         key = (row.pk, row.digest)
-        if key not in _ranks:
-            _ranks[key] = self._rank()
+        ranks = _ranks.get(key)
+        if ranks is None:
+            ranks = _ranks[key] = self._rank()
             while len(_ranks) > MOST_RANKED:
                 _ranks.popitem(last=False)
-        return _ranks[key]
+        return ranks
 
     def _rank(self) -> dict[str, int]:
         able = [worker for key, group in self.groups if key in ("selected", "free") for worker in group.workers]

@@ -124,7 +124,7 @@ def _checked(draft: Draft) -> Draft:
 
 def _page(request: HttpRequest, draft: Draft, *, yaml: bool) -> HttpResponse:
     draft.form.place(draft.problems)
-    return render(request, "scheduler/submit.html", {"nav": "jobs", **_context(draft, yaml=yaml)})
+    return render(request, "scheduler/submit.html", {"nav": "jobs", **_context(_checked(draft), yaml=yaml)})
 
 
 def _context(draft: Draft, *, yaml: bool) -> dict[str, Any]:

@@ -159,6 +159,11 @@ class TestChangingOver:
         assert "num_workers: 2" in value_of(again, "yaml")
         assert "gpus: '2'" in value_of(again, "yaml")
 
+    def test_what_is_wrong_is_told_beside_the_other_view(self, page):
+        _, as_yaml = sent(page, **{**GOOD, "gpus": "two", "act": "yaml"})
+        assert "1 error." in as_yaml
+        assert "Nothing is wrong" not in as_yaml
+
     def test_a_text_that_is_no_document_stays_text(self, page):
         status, shown = sent(page, act="form", yaml="name: [")
         assert status == 200
