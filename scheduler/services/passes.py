@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -24,6 +24,7 @@ from scheduler.services.digests import NOTHING, and_given, view_digest
 from scheduler.services.history import prune_passes
 from scheduler.services.lease import TERM, Lease, StalePassError, give_back, renew, take
 from scheduler.services.machines import move_job
+from scheduler.services.phases import Phases
 from scheduler.services.plans import Act, Plan, act_on, needs_refresh, plan_for
 from scheduler.services.summaries import Summaries
 from scheduler.snapshot import FleetSnapshot, take_fleet
@@ -39,9 +40,20 @@ MOST_REFRESHED = 200
 """Decisions whose figures one pass brings up to date; the others have their turn at the next."""
 MOST_IN_A_ROW = 5
 CONFIRM_EVERY = timedelta(seconds=10)
+SLOW_SECONDS = 5.0
+"""A pass that takes longer says in the log where its time went."""
 BROKEN = "broken_document"
 
 _own = threading.local()
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """What everything in one pass shares."""
+
+    lease: Lease
+    clock: Clock
+    phases: Phases
 
 
 def _engine() -> Engine:
@@ -54,43 +66,51 @@ def _engine() -> Engine:
 def run_passes(*, now: Clock, holder: str) -> None:
     """Run a pass, and again as long as one was asked for meanwhile (but not for ever: beat comes back)."""
     for _ in range(MOST_IN_A_ROW):
-        _, again = _run_once(now, holder)
+        _, again = _run_once(now, holder, Phases())
         if not again:
             return
 
 
-def run_pass(*, now: Clock | datetime, holder: str) -> SchedulingPass | None:
-    """One pass; None where another one is under way, or where there was nothing to decide."""
-    row, _ = _run_once(now if callable(now) else lambda: now, holder)
+def run_pass(*, now: Clock | datetime, holder: str, phases: Phases | None = None) -> SchedulingPass | None:
+    """One pass; None where another one is under way, or where there was nothing to decide.
+
+    `phases` is told where its time went.
+    """
+    row, _ = _run_once(now if callable(now) else lambda: now, holder, phases or Phases())
     return row
 
 
-def _run_once(clock: Clock, holder: str) -> tuple[SchedulingPass | None, bool]:
+def _run_once(clock: Clock, holder: str, phases: Phases) -> tuple[SchedulingPass | None, bool]:
     """The pass, and whether another one was asked for."""
     lease = take(holder=holder, now=clock())
     if lease is None:
         return None, False
     row, again = None, False
     try:
-        row = _run(lease, clock)
+        row = _run(_Turn(lease, clock, phases))
     except StalePassError as stale:
         log.warning("A pass came too late to commit: %s", stale)
     finally:
         again = give_back(lease)
+        if sum(phases.seconds.values()) > SLOW_SECONDS:
+            log.warning("A slow pass: %s", phases)
     return row, again or bool(row and row.refused)
 
 
-def _run(lease: Lease, clock: Clock) -> SchedulingPass | None:
-    now = clock()
-    fleet = _fleet_now(now)
-    queue = _readable(take_queue(), lease, now)
-    if not queue:
+def _run(turn: _Turn) -> SchedulingPass | None:
+    now = turn.clock()
+    with turn.phases.of("fleet"):
+        snapshot = _fleet_now(now)
+    with turn.phases.of("queue"):
+        queue = _readable(take_queue(), turn.lease, now)
+        if not queue:
+            return None
+        before = ledger.latest_pass()
+        idle = before is not None and _nothing_changed(before, snapshot, queue)
+    if before and idle:
+        _confirm(before, snapshot, queue, turn)
         return None
-    before = ledger.latest_pass()
-    if before and _nothing_changed(before, fleet, queue):
-        _confirm(before, fleet, queue, lease, clock)
-        return None
-    return _decide(before, fleet, queue, lease, clock)
+    return _decide(before, snapshot, queue, turn)
 
 
 def _fleet_now(now: datetime) -> FleetSnapshot:
@@ -134,9 +154,9 @@ def _nothing_changed(before: SchedulingPass, fleet: FleetSnapshot, queue: Sequen
     )
 
 
-def _confirm(before: SchedulingPass, fleet: FleetSnapshot, queue: Sequence[Queued], lease: Lease, clock: Clock) -> None:
+def _confirm(before: SchedulingPass, snapshot: FleetSnapshot, queue: Sequence[Queued], turn: _Turn) -> None:
     """Nothing to decide; only bring figures up to date that an earlier pass left for later."""
-    now = clock()
+    now = turn.clock()
     if now - before.confirmed_at >= CONFIRM_EVERY:
         SchedulingPass.objects.filter(pk=before.pk).update(confirmed_at=now)
     old = {
@@ -149,7 +169,7 @@ def _confirm(before: SchedulingPass, fleet: FleetSnapshot, queue: Sequence[Queue
     places = {entry.job_id: place for place, entry in enumerate(core.in_order_of_submission(_entries(queue)))}
     some = list(old.values())[:MOST_REFRESHED]
     summaries = Summaries()
-    results = core.run_pass(_entries(some), fleet.fleet(), engine=_engine())
+    results = core.run_pass(_entries(some), snapshot.fleet(), engine=_engine())
     plans = [
         plan_for(
             old[result.entry.job_id],
@@ -161,63 +181,69 @@ def _confirm(before: SchedulingPass, fleet: FleetSnapshot, queue: Sequence[Queue
         )
         for result in results
     ]
-    _commit_all(plans, Work(lease=lease, pass_row=before, keys=fleet.keys, clock=clock))
+    _commit_all(plans, before, snapshot, turn)
 
 
 def _decide(
-    before: SchedulingPass | None, fleet: FleetSnapshot, queue: Sequence[Queued], lease: Lease, clock: Clock
+    before: SchedulingPass | None, snapshot: FleetSnapshot, queue: Sequence[Queued], turn: _Turn
 ) -> SchedulingPass:
-    started_at = clock()
-    view = view_digest(fleet.records)
-    plans, planned = _plans(queue, fleet.fleet(), view, lease, clock)
+    lease, clock, started_at = turn.lease, turn.clock, turn.clock()
+    with turn.phases.of("fleet"):
+        view, fleet = view_digest(snapshot.records), snapshot.fleet()
+    plans, planned = _plans(queue, fleet, view, turn)
     number = before.number + 1 if before else 1
-    with transaction.atomic():
+    with turn.phases.of("record"), transaction.atomic():
         renew(lease, now=clock())
         ledger.abandon_earlier(lease, clock())
         row = ledger.begin(
-            lease=lease, number=number, records=fleet.records, queue_digest=queue_digest(queue),
-            delta=changes(ledger.seen_by(before) if before else None, fleet.records),
+            lease=lease, number=number, records=snapshot.records, queue_digest=queue_digest(queue),
+            delta=changes(ledger.seen_by(before) if before else None, snapshot.records),
             considered=len(queue), planned=planned, started_at=started_at, view_digest=view,
         )  # fmt: skip
     try:
-        tally = _commit_all(plans, Work(lease=lease, pass_row=row, keys=fleet.keys, clock=clock))
+        tally = _commit_all(plans, row, snapshot, turn)
     except StalePassError:
         ledger.finish(row, state=PassState.REFUSED, placed=0, refused=0, now=clock())
         raise
-    ledger.finish(row, state=PassState.COMPLETE, placed=tally.placed, refused=tally.refused, now=clock())
-    if row.keyframe:
-        prune_passes()
+    with turn.phases.of("record"):
+        ledger.finish(row, state=PassState.COMPLETE, placed=tally.placed, refused=tally.refused, now=clock())
+        if row.keyframe:
+            prune_passes()
     return row
 
 
 def _plans(
-    queue: Sequence[Queued], fleet: Fleet, view: str, lease: Lease, clock: Clock
+    queue: Sequence[Queued], fleet: Fleet, view: str, turn: _Turn
 ) -> tuple[list[Plan], list[ledger.PlannedPlacement]]:
     """What is to be written, and what is to be given to whom, both in the order of the queue."""
     by_id = {queued.job_id: queued for queued in queue}
     plans: list[Plan] = []
     planned: list[ledger.PlannedPlacement] = []
-    renewed_at, refreshed, given, summaries = clock(), 0, NOTHING, Summaries()
-    for result in core.run_pass(_entries(queue), fleet, engine=_engine()):
-        now = clock()
+    renewed_at, refreshed, given, summaries = turn.clock(), 0, NOTHING, Summaries()
+    for result in turn.phases.each("decide", core.run_pass(_entries(queue), fleet, engine=_engine())):
+        now = turn.clock()
         if now - renewed_at > TERM / 3:
-            renew(lease, now=now)
+            renew(turn.lease, now=now)
             renewed_at = now
         queued = by_id[result.entry.job_id]
-        act = act_on(queued, result.decision, now)
+        with turn.phases.of("compare"):
+            act = act_on(queued, result.decision, now)
         if act is None or (act is Act.REFRESH and refreshed >= MOST_REFRESHED):
             continue
         refreshed += act is Act.REFRESH
-        plans.append(plan_for(queued, result, act, view=view, given=given, summaries=summaries))
+        with turn.phases.of("describe"):
+            plans.append(plan_for(queued, result, act, view=view, given=given, summaries=summaries))
         if act is Act.PLACE:
             planned.append(ledger.planned_placement(result))
             given = and_given(given, planned[-1])
     return plans, planned
 
 
-def _commit_all(plans: Sequence[Plan], work: Work) -> Tally:
+def _commit_all(plans: Sequence[Plan], pass_row: SchedulingPass, snapshot: FleetSnapshot, turn: _Turn) -> Tally:
+    work = Work(lease=turn.lease, pass_row=pass_row, keys=snapshot.keys, clock=turn.clock)
     batches = (plans[start : start + BATCH] for start in range(0, len(plans), BATCH))
-    return sum((commit(batch, work) for batch in batches), Tally())
+    with turn.phases.of("commit"):
+        return sum((commit(batch, work) for batch in batches), Tally())
 
 
 def _entries(queue: Iterable[Queued]) -> list[QueueEntry]:
