@@ -20,6 +20,7 @@ from scheduler.core.orders import ById, ByMemory
 from scheduler.core.questions import device_ask
 from scheduler.core.shapes import Shape, shape_of
 from scheduler.core.spec import Origin, Policy, QueueEntry
+from scheduler.core.standings import Standing
 from scheduler.core.tiers import avoided_workers, choose
 
 _by_id = attrgetter("facts.id")
@@ -57,18 +58,41 @@ class Pass:
         self._requests: dict[Hashable, Request] = {}
         self._orders: dict[Request | None, ById | ByMemory] = {}
 
-    def decide(self, entry: QueueEntry) -> SchedulingDecision:
-        """Decide one job, and hold what it is given."""
+    @property
+    def census(self) -> Census:
+        """The facts of the fleet."""
+        return self._census
+
+    @property
+    def board(self) -> Board:
+        """What is taken and what is left at this moment."""
+        return self._board
+
+    def stand(self, entry: QueueEntry) -> Standing:
+        """How a job stands at this moment: decided, but given nothing."""
         shape = self._shape(entry)
         avoided = self._avoided(entry, shape)
         eligible = shape.eligible(shape.ranks(avoided) if avoided else 0)
-        order = self._order(entry, shape)
 
         def walk(tier: Origin) -> Iterator[tuple[int, Version]]:
-            ranks = order.walk(eligible & shape.in_tier(tier))
+            ranks = self._order(entry, shape).walk(eligible & shape.in_tier(tier))
             return ((rank, shape.torch[rank] if shape.torch else None) for rank in ranks)
 
-        choice = choose(entry, shape.counts, shape.closed, walk)
+        return Standing(entry, shape, avoided, eligible, choose(entry, shape.counts, shape.closed, walk))
+
+    def in_order(self, standing: Standing) -> Iterator[int]:
+        """The workers that could take the job now, as long as nothing is given away: by tier, then as its policy says.
+
+        Tiers that are closed have none.
+        """
+        entry, shape = standing.entry, standing.shape
+        for tier in entry.spec.tiers:
+            yield from self._order(entry, shape).walk(standing.eligible & shape.in_tier(tier))
+
+    def decide(self, entry: QueueEntry) -> SchedulingDecision:
+        """Decide one job, and hold what it is given."""
+        standing = self.stand(entry)
+        shape, choice = standing.shape, standing.choice
         epoch = self._board.epoch
         assignments = self._place(entry, shape.request, choice.chosen)
         return SchedulingDecision(
@@ -80,8 +104,8 @@ class Pass:
             notes=shape.notes,
             ever_schedulable=shape.ever_schedulable,
             evidence=Moment(
-                entry=entry, shape=shape, census=self._census, board=self._board, epoch=epoch, avoided=avoided,
-                chosen=sum(1 << rank for rank in choice.chosen),
+                entry=entry, shape=shape, census=self._census, board=self._board, epoch=epoch,
+                avoided=standing.avoided, chosen=sum(1 << rank for rank in choice.chosen),
             ),
         )  # fmt: skip
 

@@ -14,7 +14,7 @@ from scheduler.core.device_board import Request
 from scheduler.core.gang import Version
 from scheduler.core.notes import notes
 from scheduler.core.policies import Key
-from scheduler.core.reasons import Code, Reason
+from scheduler.core.reasons import Code, Note, Reason
 from scheduler.core.spec import Origin, QueueEntry
 from scheduler.core.tiers import closed_tiers, could_ever
 
@@ -44,7 +44,6 @@ class Shape:
         self.counts = self.count(self.compatible)
         self.closed = closed_tiers(entry, self.counts)
         self.ever_schedulable = could_ever(entry, self.counts)
-        self.notes = notes(entry.spec, census.names)
         self._levels = levels(entry, board)
         self._lasting = self._lasting_causes()
         self._open = self.compatible
@@ -53,6 +52,11 @@ class Shape:
         self._told: tuple[tuple[int, int, int], Parts] | None = None
         self.said: dict[int, tuple[Hashable, tuple[Reason, ...], Key | None]] = {}
         """By rank, what was last found of a compatible worker: in which state, its reasons, and its key."""
+
+    @cached_property
+    def notes(self) -> tuple[Note, ...]:
+        """What no single worker can say."""
+        return notes(self._spec, self._census.names)
 
     def in_tier(self, tier: Origin) -> int:
         """The compatible workers of one tier."""
