@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 from typing import Any
 
 from celery import shared_task
+from celery.signals import worker_shutting_down
 from django.utils import timezone
 
 from scheduler.nudge import RUN_PASS
 from scheduler.services.passes import run_passes
 
+_ending = threading.Event()
+
+
+@worker_shutting_down.connect
+def end_passes(**_: Any) -> None:
+    """The worker is told to stop: a pass under way ends at its next batch, so that nobody has to wait for it."""
+    _ending.set()
+
 
 @shared_task(name=RUN_PASS, ignore_result=True)
 def run_pass(**_: Any) -> None:
     """Run a pass, and once more when one was asked for meanwhile."""
-    run_passes(now=timezone.now, holder=f"{socket.gethostname()}:{os.getpid()}")
+    run_passes(now=timezone.now, holder=f"{socket.gethostname()}:{os.getpid()}", ending=_ending)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from threading import Event
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -16,7 +17,7 @@ TERM = timedelta(seconds=15)
 
 
 class StalePassError(RuntimeError):
-    """The lease has gone to another: what this pass has planned is from the past."""
+    """The lease has gone to another, or its holder is told to end: what this pass has planned is not written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,20 +26,27 @@ class Lease:
 
     holder: str
     epoch: int
+    ending: Event = field(default_factory=Event, compare=False)
+    """Set when its holder is told to end: the lease is not renewed any more."""
 
 
 @transaction.atomic
-def take(*, holder: str, now: datetime) -> Lease | None:
+def take(*, holder: str, now: datetime, ending: Event | None = None) -> Lease | None:
     """Take the lease if nobody holds it or its holder let it expire; None otherwise. Answers the nudges so far."""
+    ending = ending or Event()
+    if ending.is_set():
+        return None
     PassLease.objects.get_or_create(name=PASS_LEASE)
     free = PassLease.objects.filter(Q(expires_at__isnull=True) | Q(expires_at__lte=now), name=PASS_LEASE)
     if not free.update(holder=holder, epoch=F("epoch") + 1, expires_at=now + TERM, wanted=False):
         return None
-    return Lease(holder, PassLease.objects.values_list("epoch", flat=True).get(name=PASS_LEASE))
+    return Lease(holder, PassLease.objects.values_list("epoch", flat=True).get(name=PASS_LEASE), ending)
 
 
 def renew(lease: Lease, *, now: datetime) -> None:
     """Extend the lease, and keep it from being taken until the transaction ends. Raises `StalePassError`."""
+    if lease.ending.is_set():
+        raise StalePassError(f"{lease.holder} is told to end")
     ours = PassLease.objects.filter(name=PASS_LEASE, epoch=lease.epoch, holder=lease.holder)
     if not ours.update(expires_at=now + TERM):
         raise StalePassError(f"epoch {lease.epoch} of {lease.holder} is over")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from threading import Event as Flag
+from threading import local
 from typing import cast
 
 from django.db import transaction
@@ -44,7 +45,7 @@ SLOW_SECONDS = 5.0
 """A pass that takes longer says in the log where its time went."""
 BROKEN = "broken_document"
 
-_own = threading.local()
+_own = local()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +64,10 @@ def _engine() -> Engine:
     return cast("Engine", _own.engine)
 
 
-def run_passes(*, now: Clock, holder: str) -> None:
-    """Run a pass, and again as long as one was asked for meanwhile (but not for ever: beat comes back)."""
+def run_passes(*, now: Clock, holder: str, ending: Flag | None = None) -> None:
+    """Run a pass, and again while one was asked for meanwhile, a few times; `ending` stops it at the next batch."""
     for _ in range(MOST_IN_A_ROW):
-        _, again = _run_once(now, holder, Phases())
-        if not again:
+        if not _run_once(now, holder, Phases(), ending)[1]:
             return
 
 
@@ -76,20 +76,21 @@ def run_pass(*, now: Clock | datetime, holder: str, phases: Phases | None = None
 
     `phases` is told where its time went.
     """
-    row, _ = _run_once(now if callable(now) else lambda: now, holder, phases or Phases())
+    row, _ = _run_once(now if callable(now) else lambda: now, holder, phases or Phases(), None)
     return row
 
 
-def _run_once(clock: Clock, holder: str, phases: Phases) -> tuple[SchedulingPass | None, bool]:
+def _run_once(clock: Clock, holder: str, phases: Phases, ending: Flag | None) -> tuple[SchedulingPass | None, bool]:
     """The pass, and whether another one was asked for."""
-    lease = take(holder=holder, now=clock())
+    lease = take(holder=holder, now=clock(), ending=ending)
     if lease is None:
         return None, False
     row, again = None, False
     try:
         row = _run(_Turn(lease, clock, phases))
     except StalePassError as stale:
-        log.warning("A pass came too late to commit: %s", stale)
+        level = logging.INFO if lease.ending.is_set() else logging.WARNING
+        log.log(level, "A pass came too late to commit: %s", stale)
     finally:
         again = give_back(lease)
         if sum(phases.seconds.values()) > SLOW_SECONDS:
@@ -222,7 +223,7 @@ def _plans(
     renewed_at, refreshed, given, summaries = turn.clock(), 0, NOTHING, Summaries()
     for result in turn.phases.each("decide", core.run_pass(_entries(queue), fleet, engine=_engine())):
         now = turn.clock()
-        if now - renewed_at > TERM / 3:
+        if now - renewed_at > TERM / 3 or turn.lease.ending.is_set():
             renew(turn.lease, now=now)
             renewed_at = now
         queued = by_id[result.entry.job_id]

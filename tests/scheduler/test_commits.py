@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from datetime import timedelta
+from threading import Event as Flag
 
 import pytest
 from django.db import OperationalError, connection
@@ -66,6 +67,25 @@ def test_a_pass_that_lost_its_lease_meanwhile_writes_nothing():
     assert not Attempt.objects.exists()
     assert not DeviceHold.objects.exists()
     assert not Decision.objects.exists()
+
+
+def test_a_pass_whose_process_is_told_to_end_writes_no_further_batch_and_frees_the_lease():
+    a_worker("a", gpus="60xT4", facts={"max_concurrent_tasks": 100, "cpu_cores": 100})
+    jobs = [a_job(name=f"n{number:02}") for number in range(60)]
+    ending = Flag()
+
+    def end(batch):
+        if batch == 1:
+            ending.set()
+
+    with before_each_batch(end):
+        run_passes(now=lambda: NOW, holder="ending", ending=ending)
+    assert SchedulingPass.objects.get().state == PassState.REFUSED
+    assert states(*jobs).count("assigned") == 50
+    run_passes(now=lambda: NOW, holder="ending", ending=ending)
+    assert SchedulingPass.objects.count() == 1, "no other begins"
+    run_passes(now=lambda: NOW, holder="the next")
+    assert states(*jobs).count("assigned") == 60
 
 
 def test_a_pass_that_lost_its_lease_between_two_batches_keeps_the_first_whole():
