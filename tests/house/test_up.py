@@ -177,10 +177,10 @@ class TestTheSecondStart:
         with Installation(tmp_path, "--no-agent") as first:
             kept = [(first.ready().data / name).read_text() for name in ("secret_key", "cli.json")]
             port = first.port
-        began = time.monotonic()
         with Installation(tmp_path, "--no-agent", port=port) as second:
             second.ready()
-            assert time.monotonic() - began < 10
+            # Computing time, not the clock: other tests share these cores.
+            assert sum(sum(each.cpu_times()[:4]) for each in second.processes()) < 10
             assert kept == [(second.data / name).read_text() for name in ("secret_key", "cli.json")]
             assert "one-time code (10 minutes" not in second.text
             code = second.run("admin", "code").stdout.strip()

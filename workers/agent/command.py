@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import socket
 import subprocess
 from collections.abc import Mapping
@@ -93,13 +94,18 @@ def _uuids(claim: Claim) -> list[str]:
     return [uuid for _, uuid in claim.devices if uuid]
 
 
+def _is_nowhere(name: str, path: str) -> bool:
+    """A folder of PATH that may not be read makes the system say "no permission" of a command that is in none."""
+    return "/" not in name and shutil.which(name, os.F_OK, path) is None
+
+
 def _failure(error: OSError | ValueError, name: str, folder: Path, path: str) -> StartFailedError:
     if isinstance(error, ValueError):  # a NUL in an argument or a variable
         return StartFailedError("command_invalid", f"the command cannot be passed on: {error}")
     if error.filename == folder:  # the folder could not be entered, whatever the command is
         what = {errno.ENOENT: "there is no folder", errno.ENOTDIR: "this is no folder:"}
         return StartFailedError("workdir_missing", f"{what.get(error.errno or 0, f'{error.strerror}:')} {folder}")
-    if error.errno == errno.ENOENT:
+    if error.errno == errno.ENOENT or _is_nowhere(name, path):
         where = f"in {folder}" if "/" in name else f"in PATH ({path})"
         return StartFailedError("command_not_found", f"no command {name!r} {where}, or the interpreter it names")
     if error.errno == errno.EACCES:
