@@ -105,7 +105,7 @@ def _failure(error: OSError | ValueError, name: str, folder: Path, path: str) ->
     if error.filename == folder:  # the folder could not be entered, whatever the command is
         what = {errno.ENOENT: "there is no folder", errno.ENOTDIR: "this is no folder:"}
         return StartFailedError("workdir_missing", f"{what.get(error.errno or 0, f'{error.strerror}:')} {folder}")
-    if error.errno == errno.ENOENT or _is_nowhere(name, path):
+    if error.errno == errno.ENOENT or (error.errno == errno.EACCES and _is_nowhere(name, path)):
         where = f"in {folder}" if "/" in name else f"in PATH ({path})"
         return StartFailedError("command_not_found", f"no command {name!r} {where}, or the interpreter it names")
     if error.errno == errno.EACCES:
