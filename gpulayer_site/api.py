@@ -6,7 +6,9 @@ from typing import Any, NoReturn
 
 from django.http import Http404, HttpRequest
 from django.urls import path, re_path
+from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
+from ninja.errors import ValidationError, ValidationErrorContext
 from ninja.openapi.schema import OpenAPISchema
 
 from gpulayer_site.accounts.api import router as account_router
@@ -30,6 +32,14 @@ class ProblemAPI(NinjaAPI):
             for operation in operations.values():
                 _name_problems(operation["responses"])
         return schema
+
+    def validation_error_from_error_contexts(self, error_contexts: list[ValidationErrorContext]) -> ValidationError:
+        """The base class's error, with what was found, which that leaves out."""
+        error = super().validation_error_from_error_contexts(error_contexts)
+        found = (each["input"] for context in error_contexts for each in context.pydantic_validation_error.errors())
+        for item, value in zip(error.errors, found, strict=True):
+            item["input"] = value
+        return error
 
 
 def _name_problems(responses: dict[Any, dict[str, Any]]) -> None:
@@ -66,6 +76,7 @@ agents.add_router("", agent_router)
 install(agents)
 
 
+@csrf_exempt  # nothing is done here, and a token's owner is to hear that the path is wrong
 def nothing_here(request: HttpRequest) -> NoReturn:
     """Answer for every path under /api/ that is none."""
     raise Http404(request.path_info)

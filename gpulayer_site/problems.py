@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -102,20 +102,31 @@ def _refused(exc: Any) -> HttpResponse:
 
 
 def _document(exc: Any) -> HttpResponse:
-    count = f"{len(exc.problems)} things are" if len(exc.problems) != 1 else "one thing is"
-    detail = f"the document is not accepted: {count} wrong"
-    return problem(422, detail, code="document_invalid", problems=exc.problems)
+    return problem(422, _count("document", exc.problems), code="document_invalid", problems=exc.problems)
 
 
 def _invalid(exc: Any) -> HttpResponse:
     items = [_item(error) for error in exc.errors]
-    return problem(422, "; ".join(f"{item.path}: {item.expected}" for item in items[:5]), problems=items)
+    return problem(422, _count("request", items), problems=items)
+
+
+def _count(what: str, problems: Sequence[Problem]) -> str:
+    count = f"{len(problems)} things are" if len(problems) != 1 else "one thing is"
+    return f"the {what} is not accepted: {count} wrong"
 
 
 def _item(error: dict[str, Any]) -> Problem:
     path = ".".join(str(part) for part in error["loc"] if part not in _NO_PLACE)
     found = "nothing" if error["type"] == "missing" else _shown(error.get("input"))
-    return Problem(path or "body", found, error["msg"])
+    return Problem(path or "body", found, _plain(error["msg"]))
+
+
+def _plain(message: str) -> str:
+    """What would be right, without the validator's own way of beginning."""
+    for start, plain in (("Input should be ", ""), ("String should match pattern ", "text that matches ")):
+        if message.startswith(start):
+            return plain + message.removeprefix(start)
+    return message
 
 
 _NO_PLACE = frozenset({"body", "query", "path", "header", "payload"})

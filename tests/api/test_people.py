@@ -195,3 +195,30 @@ def test_a_worker_credential_is_nobody_to_the_peoples_api_and_the_other_way_roun
     _, secret = create_token(user=mira, note="", now=timezone.now())
     assert Client(headers={"Authorization": f"Bearer {agent.secret}"}).get("/api/v1/jobs").status_code == 401
     assert Caller(secret).get("assignments").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "found", "expected"),
+    [
+        ("jobs?state=nope", "state", "'nope'", "'queued'"),
+        ("jobs?after=zzz", "after", "'zzz'", "text that matches"),
+        ("jobs/j-1/log?offset=-1", "offset", "'-1'", "greater than or equal to 0"),
+        ("jobs/j-1/decision?grouped=maybe", "grouped", "'maybe'", "a valid boolean"),
+    ],
+)
+def test_a_wrong_parameter_is_told_with_what_was_found(
+    as_mira: Person, path: str, field: str, found: str, expected: str
+) -> None:
+    answer = as_mira("GET", path)
+    assert answer.status_code == 422
+    assert answer.json()["detail"] == "the request is not accepted: one thing is wrong"
+    [problem] = answer.json()["problems"]
+    assert (problem["path"], problem["found"]) == (field, found)
+    assert problem["expected"].startswith(expected)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
+def test_a_path_that_is_none_is_not_found_whatever_the_method(mira: User, method: str) -> None:
+    client = Client(enforce_csrf_checks=True)
+    answer = client.generic(method, "/api/v1/nope", headers={"Authorization": "Bearer glu_x"})
+    assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
