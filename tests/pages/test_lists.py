@@ -132,10 +132,10 @@ class TestLive:
 class TestFilters:
     def test_jobs_by_owner_words_and_worker(self, page, mira):
         a_worker("w1", gpus="2xA100")
-        a_job(name="mine", owner=mira)
+        mine = a_job(name="mine", owner=mira)
         a_job(name="of-jonas", owner=a_user("jonas"), gpus=8)
         a_pass(at=a_worker("w2").created_at)
-        assert names(text(page, "/jobs?owner=me")) == names(text(page, "/jobs?q=mine")) == ["j-1"]
+        assert names(text(page, "/jobs?owner=me")) == names(text(page, "/jobs?q=mine")) == [mine.job_id]
         assert len(names(text(page, "/jobs?q=w1"))) == 1
         assert len(names(text(page, "/jobs?state=queued"))) == 1
 
