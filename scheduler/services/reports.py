@@ -31,18 +31,22 @@ class Held:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinishReport:
-    """How a task ended, as its agent saw it. `start_error` is (code, detail) of one that could not be started."""
+    """How a task ended, as its agent saw it.
+
+    `start_error` is (code, detail) of one that could not be started, `ended_by` of one that the agent ended unasked.
+    """
 
     exit_code: int | None = None
     signal: int | None = None
     duration_ms: int = 0
     log_size: int = 0
     start_error: tuple[str, str] | None = None
+    ended_by: tuple[str, str] | None = None
     timed_out: bool = False
 
     def document(self) -> dict[str, Any]:
         """As it is kept, to compare a repeated report with."""
-        return {**asdict(self), "start_error": list(self.start_error) if self.start_error else None}
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
 
 
 def worker_of(*, credential: Credential, task_id: int) -> Worker:
@@ -89,8 +93,8 @@ def locked(task_id: int) -> Held:
     return Held(job, attempt, task, task.worker)
 
 
-def outcome(report: FinishReport, job: Job) -> tuple[TaskState, str, str]:
-    """The task's last state, with the code and the words of its failure, if it is one."""
+def outcome(report: FinishReport, job: Job, *, was: str) -> tuple[TaskState, str, str]:
+    """The task's last state after `was`, with the code and the words of its failure, if it is one."""
     if report.start_error is None and report.exit_code == 0 and not report.timed_out:
         return TaskState.SUCCEEDED, "", ""
     if job.state == JobState.CANCELLING:
@@ -99,6 +103,8 @@ def outcome(report: FinishReport, job: Job) -> tuple[TaskState, str, str]:
         return TaskState.FAILED, *report.start_error
     if report.timed_out:
         return TaskState.TIMED_OUT, "timed_out", f"it ran longer than its {job.spec.get('timeout_s')} seconds"
+    if report.ended_by is not None:
+        return (TaskState.REVOKED if was == TaskState.CLAIMED else TaskState.FAILED), *report.ended_by
     if report.signal is not None:
         return TaskState.FAILED, "signal", f"it was ended by signal {report.signal}"
     return TaskState.FAILED, "exit_code", f"it exited with {report.exit_code}"

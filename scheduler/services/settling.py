@@ -18,6 +18,8 @@ _JOB_AFTER = {
     AttemptState.CANCELLED: JobState.CANCELLED,
     AttemptState.FAILED: JobState.FAILED,
 }
+AGENTS_OWN = ("agent_stopped", "agent_ended", "agent_failed")
+"""Ends that an agent brought about by its own: for `retries` the attempt was lost."""
 LOST_TEXT = "its worker came back without it: the machine or its agent was restarted"
 
 
@@ -29,21 +31,22 @@ def settle(job: Job, attempt: Attempt, *, actor: str, now: datetime) -> None:
     telling = min(tasks, key=lambda task: _WORST_FIRST.index(TaskState(task.state)))
     state = AttemptState(telling.state)
     move_attempt(attempt, state, frm=attempt.state, actor=actor, now=now, cause=f"task {telling.pk}")
-    if _runs_again(job, state):
+    if _runs_again(job, state, telling):
         move_job(job, JobState.QUEUED, frm=job.state, actor=actor, now=now, cause=f"attempt {attempt.number} {state}")
         request_pass()
         return
     _end(job, state, telling, actor=actor, now=now)
 
 
-def _runs_again(job: Job, state: AttemptState) -> bool:
+def _runs_again(job: Job, state: AttemptState, telling: Task) -> bool:
     """Where nothing was started, always; else as often as its document allows. Never when it is to be cancelled."""
     if job.state == JobState.CANCELLING:
         return False
     if state == AttemptState.REVOKED:
         return True
     retries = job.spec.get("retries") or {}
-    if state not in (AttemptState.LOST, AttemptState.FAILED) or state not in retries.get("on", ["lost"]):
+    why = AttemptState.LOST if telling.failure_code in AGENTS_OWN else state
+    if why not in (AttemptState.LOST, AttemptState.FAILED) or why not in retries.get("on", ["lost"]):
         return False
     ended = job.attempts.filter(state__in=(AttemptState.LOST, AttemptState.FAILED)).count()
     return ended <= int(retries.get("max", 0))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.agent.client import Result, StartError
+from workers.agent.client import Cause, Result
 from workers.agent.folder import AgentFolder, FolderInUseError
 from workers.agent.private import write_private
 
@@ -33,7 +33,8 @@ def test_a_credential_is_for_one_server_and_one_worker_and_for_its_owner_only(fo
 
 @pytest.mark.parametrize("result", [
     Result(exit_code=3, duration_ms=5), Result(signal=9, timed_out=True),
-    Result(start_error=StartError(code="workdir_missing", detail="h: there is no folder /x")),
+    Result(signal=15, ended_by=Cause(code="agent_stopped", detail="h: stopped")),
+    Result(start_error=Cause(code="workdir_missing", detail="h: there is no folder /x")),
 ])  # fmt: skip
 def test_a_result_comes_back_as_it_was(folder: AgentFolder, result: Result) -> None:
     record = folder.new_task(task=1, fence=7, job_id="j-1", attempt=2, rank=0)

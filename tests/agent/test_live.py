@@ -151,6 +151,7 @@ def test_an_agent_that_is_stopped_ends_its_tasks_and_says_goodbye(server: Server
     here.stop()
     job = server.until_over(job_id)
     assert (job.state, Worker.objects.get(name="here").liveness) == ("failed", "suspect")
+    assert (job.failure_code, job.failure_text) == ("agent_stopped", "its agent was stopped and ended it")
     assert log_of(job_id) == {"stderr": "gpulayer: stopped: the agent of this host was stopped\n"}
 
 

@@ -99,7 +99,7 @@ def test_a_task_is_claimed_started_reported_and_released(
     assert report.pop("duration_ms") >= 0
     assert report == {
         "fence": 7, "epoch": 1, "exit_code": 3, "signal": None, "log_size": len(log.bytes), "start_error": None,
-        "timed_out": False,
+        "ended_by": None, "timed_out": False,
     }  # fmt: skip
 
 
@@ -260,4 +260,5 @@ def test_a_task_of_which_only_the_beginning_is_known_ends_as_killed(
     second.start()
     over(second, folder)
     assert finished(script)["signal"] == 9
+    assert finished(script)["ended_by"]["code"] == "agent_ended"
     assert b"the agent ended while this ran" in log.text

@@ -188,6 +188,30 @@ def test_a_claimed_task_that_is_cancelled_before_its_start_ends_as_cancelled(age
     assert states(placed) == ("cancelled", "cancelled", "cancelled")
 
 
+STOPPED = {"code": "agent_stopped", "detail": "its agent was stopped and ended it"}
+
+
+def test_what_an_agent_ended_by_its_own_says_so(agent: Caller, placed: Placed) -> None:
+    run(agent, placed)
+    agent.ok(placed.path("finish"), end(placed, exit_code=None, signal=15, ended_by=STOPPED))
+    job = Job.objects.get()
+    assert (job.state, job.failure_code, job.failure_text) == ("failed", "agent_stopped", STOPPED["detail"])
+
+
+def test_what_an_agent_ended_before_its_start_goes_back_to_the_queue(agent: Caller, placed: Placed) -> None:
+    agent.ok(placed.path("claim"), placed.guard)
+    agent.ok(placed.path("finish"), end(placed, exit_code=None, signal=15, ended_by=STOPPED))
+    assert states(placed) == ("revoked", "revoked", "queued")
+    agent.ok(placed.path("release"), placed.guard)
+
+
+def test_an_end_that_an_agent_brought_about_counts_as_lost_for_retries(agent: Caller, mira: User) -> None:
+    first = place(agent, "w1", owner=mira, retries={"max": 1, "on": ["lost"]})
+    run(agent, first)
+    agent.ok(first.path("finish"), end(first, exit_code=None, signal=15, ended_by=STOPPED))
+    assert states(first) == ("failed", "failed", "queued")
+
+
 def test_a_failed_attempt_is_repeated_as_often_as_the_document_allows(agent: Caller, mira: User) -> None:
     first = place(agent, "w1", owner=mira, retries={"max": 1, "on": ["failed"]})
     run(agent, first)

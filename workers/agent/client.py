@@ -77,8 +77,8 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StartError:
-    """Why a task's command was never started."""
+class Cause:
+    """Why a task's command was never started, or why its agent ended it without being asked to."""
 
     code: str
     detail: str
@@ -92,7 +92,9 @@ class Result:
     signal: int | None = None
     duration_ms: int = 0
     timed_out: bool = False
-    start_error: StartError | None = None
+    start_error: Cause | None = None
+    ended_by: Cause | None = None
+    """Set where neither the command nor the server brought this about."""
 
 
 class AgentClient:
@@ -140,11 +142,10 @@ class AgentClient:
 
     def finish(self, task: int, fence: int, epoch: int, result: Result, log_size: int, *, retry: Retry) -> None:
         """How the task ended. The same report again is no error."""
-        error = result.start_error
         body = {
             "fence": fence, "epoch": epoch, "exit_code": result.exit_code, "signal": result.signal,
             "duration_ms": result.duration_ms, "log_size": log_size, "timed_out": result.timed_out,
-            "start_error": {"code": error.code, "detail": error.detail} if error else None,
+            "start_error": _cause(result.start_error), "ended_by": _cause(result.ended_by),
         }  # fmt: skip
         self._post(f"tasks/{task}/finish", body, retry, _nothing)
 
@@ -186,6 +187,10 @@ def _registered(answer: Document) -> Registered:
         epoch=int(answer["epoch"]), next_in=float(answer["next_in"]), adopt=_ids(answer.get("adopt")),
         kill=_ids(answer.get("kill")), forget=_ids(answer.get("forget")),
     )  # fmt: skip
+
+
+def _cause(cause: Cause | None) -> Document | None:
+    return {"code": cause.code, "detail": cause.detail} if cause else None
 
 
 def _nothing(answer: Document) -> None:

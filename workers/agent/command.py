@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from workers.agent.client import Claim, StartError
+from workers.agent.client import Cause, Claim
 
 TAG = "GPULAYER_TASK"
 """In the environment of every process of a task, so that none is missed when it has to end."""
@@ -39,7 +39,7 @@ class StartFailedError(Exception):
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
         line = "".join(each if each.isprintable() else "?" for each in f"{socket.gethostname()}: {detail}")
-        self.error = StartError(code=code, detail=line[:DETAIL_LENGTH])
+        self.error = Cause(code=code, detail=line[:DETAIL_LENGTH])
 
 
 def start(claim: Claim, *, environments: Mapping[str, Environment], private: Path, tag: str) -> subprocess.Popen[bytes]:

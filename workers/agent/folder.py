@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from workers.agent.client import Result, StartError
+from workers.agent.client import Cause, Result
 from workers.agent.private import make_private, write_private
 from workers.agent.spool import Spool
 
@@ -55,8 +55,8 @@ class TaskRecord:
         document = _read(self.folder / "result.json")
         if document is None:
             return None
-        error = document.pop("start_error", None)
-        return Result(**document, start_error=StartError(**error) if error else None)
+        start_error, ended_by = (_cause(document.pop(key, None)) for key in ("start_error", "ended_by"))
+        return Result(**document, start_error=start_error, ended_by=ended_by)
 
     def spool(self) -> Spool:
         """The task's output."""
@@ -134,6 +134,10 @@ class AgentFolder:
         for folder in (self.root / "work").glob("*"):
             if str(folder) not in running and folder.lstat().st_mtime < time.time() - kept_seconds:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _cause(document: dict[str, str] | None) -> Cause | None:
+    return Cause(**document) if document else None
 
 
 def _read(path: Path) -> dict[str, Any] | None:

@@ -9,14 +9,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from workers.agent.client import Assignment, Registered, Running, Wanted
+from workers.agent.client import Assignment, Cause, Registered, Running, Wanted
 from workers.agent.command import Environment
 from workers.agent.folder import AgentFolder, TaskRecord
 from workers.agent.host import boot_id
 from workers.agent.probe import Probe, Probed
 from workers.agent.processes import members
 from workers.agent.reporting import Session, give_up
-from workers.agent.runner import TaskRun, end_left
+from workers.agent.runner import CANCEL_GRACE_SECONDS, TaskRun, end_left
 from workers.agent.transport import RefusedError, UnreachableError
 
 log = logging.getLogger(__name__)
@@ -30,6 +30,7 @@ JITTER = 0.2
 END_GRACE_SECONDS = 2.0
 END_REPORT_SECONDS = 1.5
 PRUNE_SECONDS = 3600.0
+STOPPED = Cause(code="agent_stopped", detail="its agent was stopped and ended it")
 Key = tuple[int, int]
 
 
@@ -163,11 +164,11 @@ class Agent:
         log.info("%s: %s", run.name, "taken up again" if record else "assigned")
         run.start()
 
-    def _stop_tasks(self, tasks: Iterable[int], why: str, *grace: float) -> None:
+    def _stop_tasks(self, tasks: Iterable[int], why: str, grace: float = CANCEL_GRACE_SECONDS) -> None:
         wanted = set(tasks)
         for (task, _), run in self._runs.items():
             if task in wanted:
-                run.stop(why, *grace)
+                run.stop(why, grace)
 
     def _held(self) -> list[Running]:
         return _running([run.record for run in self._runs.values() if run.alive and run.record])
@@ -199,7 +200,7 @@ class Agent:
         goodbye = threading.Thread(target=self._say_goodbye, daemon=True)
         goodbye.start()
         for run in self._runs.values():
-            run.stop("stopped: the agent of this host was stopped", END_GRACE_SECONDS)
+            run.stop("stopped: the agent of this host was stopped", END_GRACE_SECONDS, STOPPED)
         deadline = time.monotonic() + END_GRACE_SECONDS + END_REPORT_SECONDS
         for run in self._runs.values():
             run.join(max(0.0, deadline - time.monotonic()))

@@ -15,7 +15,7 @@ from typing import IO
 
 import psutil
 
-from workers.agent.client import Result
+from workers.agent.client import Cause, Result
 from workers.agent.command import TAG
 from workers.agent.spool import FRAME_BYTES, Spool
 
@@ -84,6 +84,7 @@ class TaskProcess:
         self._began = time.monotonic()
         self._stopping = threading.Lock()
         self._timed_out = False
+        self._ended_by: Cause | None = None
         self._pump = Pump(popen.stdout, popen.stderr, spool)
         self._timer = threading.Timer(timeout_s, self._time_out, [timeout_s]) if timeout_s else None
         if self._timer:
@@ -91,9 +92,10 @@ class TaskProcess:
             self._timer.start()
         threading.Thread(target=self._follow, name=f"task-{popen.pid}", daemon=True).start()
 
-    def stop(self, why: str, grace: float) -> None:
+    def stop(self, why: str, grace: float, cause: Cause | None = None) -> None:
         """SIGTERM to the group, SIGKILL after `grace` seconds. Only the first call counts."""
         if self._stopping.acquire(blocking=False):
+            self._ended_by = cause
             threading.Thread(target=self._stop, args=(why, grace), name=f"stop-{self.pid}", daemon=True).start()
 
     def _time_out(self, seconds: float) -> None:
@@ -111,6 +113,7 @@ class TaskProcess:
 
     def _follow(self) -> None:
         code = self._popen.wait()
+        ended_by = self._ended_by  # who comes later did not bring it about
         duration = time.monotonic() - self._began
         if self._timer:
             self._timer.cancel()
@@ -118,7 +121,7 @@ class TaskProcess:
         self._pump.finish(DRAIN_SECONDS)
         self.result = Result(
             exit_code=code if code >= 0 else None, signal=-code if code < 0 else None,
-            duration_ms=int(duration * 1000), timed_out=self._timed_out,
+            duration_ms=int(duration * 1000), timed_out=self._timed_out, ended_by=ended_by,
         )  # fmt: skip
         try:
             self._on_end(self.result)

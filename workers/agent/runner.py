@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from workers.agent import command
-from workers.agent.client import Assignment, Claim, Result
+from workers.agent.client import Assignment, Cause, Claim, Result
 from workers.agent.command import Environment, StartFailedError
 from workers.agent.folder import AgentFolder, TaskRecord
 from workers.agent.processes import TaskProcess, end_all
@@ -21,6 +21,8 @@ from workers.agent.transport import RefusedError, UnreachableError
 log = logging.getLogger(__name__)
 
 CANCEL_GRACE_SECONDS = 10.0
+AGENT_ENDED = Cause(code="agent_ended", detail="its agent ended while it ran; how it would have ended is not known")
+AGENT_FAILED = Cause(code="agent_failed", detail="its agent failed and ended it; the agent's log has the details")
 BARRIER_SECONDS = 1.0
 """How often a claim is asked again while the others of its gang are not ready."""
 
@@ -39,7 +41,7 @@ class TaskRun:
         self._record = record
         self._spool: Spool | None = None
         self._process: TaskProcess | None = None
-        self._stop_wanted: tuple[str, float] | None = None
+        self._stop_wanted: tuple[str, float, Cause | None] | None = None
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"task-{assignment.task}", daemon=True)
 
@@ -66,10 +68,10 @@ class TaskRun:
         """Wait for its end, at most so long."""
         self._thread.join(seconds)
 
-    def stop(self, why: str, grace: float = CANCEL_GRACE_SECONDS) -> None:
-        """End the command, or never start it."""
+    def stop(self, why: str, grace: float = CANCEL_GRACE_SECONDS, cause: Cause | None = None) -> None:
+        """End the command, or never start it. `cause` tells the server of an end that it did not ask for."""
         with self._lock:
-            self._stop_wanted = self._stop_wanted or (why, grace)
+            self._stop_wanted = self._stop_wanted or (why, grace, cause)
             if self._process:
                 self._process.stop(*self._stop_wanted)
 
@@ -86,7 +88,7 @@ class TaskRun:
             log.warning("%s: not all of it could be reported: %s", self.name, error)
         except Exception:
             log.exception("%s: the agent failed", self.name)
-            self.stop("stopped: the agent failed", grace=0.0)
+            self.stop("stopped: the agent failed", 0.0, AGENT_FAILED)
         finally:
             if self._spool and (self._process is None or self._process.ended.is_set()):
                 self._spool.close()
@@ -121,7 +123,7 @@ class TaskRun:
                 if self._stop_wanted is None:
                     return self._start(claim, record, spool)
                 spool.say(f"{self._stop_wanted[0]} before it started")
-                record.save_result(Result(signal=15))
+                record.save_result(Result(signal=15, ended_by=self._stop_wanted[2]))
             except StartFailedError as error:
                 spool.say(error.error.detail)
                 record.save_result(Result(start_error=error.error))
@@ -151,7 +153,7 @@ class TaskRun:
         spool = self._spool = record.spool()
         if record.result() is None:
             spool.say("stopped: the agent ended while this ran")
-            record.save_result(Result(signal=9))
+            record.save_result(Result(signal=9, ended_by=AGENT_ENDED))
         spool.end()
         report(self._session, record, spool, None)
 
