@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import click
 
 NARROWEST = 40
+WIDEST_CELL = 48
+"""Of a column before the last, on a terminal."""
 
 
 def width() -> int | None:
@@ -27,12 +29,25 @@ def say(text: str, *, indent: int = 0) -> None:
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Columns as wide as they need to be; on a terminal the last one ends with the line."""
-    texts = [[_cell(value) for value in row] for row in rows]
-    widths = [max(len(row[column]) for row in [list(header), *texts]) for column in range(len(header))]
     columns = width()
+    texts = [[_cell(value) for value in row] for row in rows]
+    if columns is not None:
+        texts = [[*(clip(text, WIDEST_CELL) for text in row[:-1]), row[-1]] for row in texts]
+    widths = [max(len(row[column]) for row in [list(header), *texts]) for column in range(len(header))]
     for row in [list(header), *texts]:
         line = "  ".join(text.ljust(size) for text, size in zip(row, widths, strict=True)).rstrip()
-        click.echo(line if columns is None or len(line) <= columns else line[: columns - 1] + "…")
+        click.echo(line if columns is None else clip(line, columns))
+
+
+def clip(text: str, most: int) -> str:
+    """The beginning of a longer text, so many characters in all."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def say_if_full(rows: Sequence[object], limit: int) -> None:
+    """Beside a list that has as many rows as were asked for: there may be more."""
+    if len(rows) >= limit:
+        click.echo(f"the first {limit:,}; --limit shows more", err=True)
 
 
 def write_json(document: object, *, lines: bool = False) -> None:

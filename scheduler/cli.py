@@ -1,5 +1,6 @@
 """`gpulayer job …`: submit, look, follow, cancel, wait. Over HTTP; no Django here."""
 
+import re
 import sys
 import uuid
 from pathlib import Path
@@ -10,7 +11,7 @@ from urllib.parse import quote
 import click
 
 from gpulayer_site.client import Failure, People, connect
-from gpulayer_site.terminal import say, table, write_json
+from gpulayer_site.terminal import say, say_if_full, table, write_json
 from scheduler.cli_status import print_status
 
 ENDED = frozenset({"succeeded", "failed", "cancelled", "timed_out"})
@@ -77,6 +78,7 @@ def list_jobs(state: str | None, query: str | None, limit: int, as_json: bool) -
     else:
         rows = [(each["job_id"], each["state"], each["name"], each["owner"], each["short_answer"]) for each in jobs]
         table(("JOB", "STATE", "NAME", "OWNER", "ANSWER"), rows)
+        say_if_full(jobs, limit)
 
 
 @job.command()
@@ -138,7 +140,8 @@ def cancel(job_id: str, as_json: bool) -> None:
     if as_json:
         write_json(answer)
     else:
-        click.echo(f"{job_id} {answer['state'].replace('_', ' ')}")
+        state = answer["state"].replace("_", " ")
+        click.echo(f"{job_id} {state}" if state in ("cancelled", "cancelling") else f"{job_id} was over: {state}")
 
 
 @job.command()
@@ -169,6 +172,8 @@ def _read(file: Path) -> str:
 
 def _path(job_id: str, *more: str) -> str:
     """Where the server has this job; whatever was typed stays one part of the path."""
+    if not re.fullmatch(r"j-[0-9]+", job_id):
+        raise Failure(f"no job {job_id!r}; ids look like j-7")
     return "/".join(["jobs", quote(job_id, safe=""), *more])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from gpulayer_site.client import connect
-from gpulayer_site.terminal import clip_list, table, write_json
+from gpulayer_site.terminal import clip_list, say_if_full, table, write_json
 
 ORIGINS = click.Choice(["local", "remote", "cloud"])
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -43,6 +43,7 @@ def list_workers(query: str | None, limit: int, as_json: bool) -> None:
         click.echo("no workers" if not query else "no such workers")
     else:
         table(("WORKER", "ORIGIN", "STATE", "GPUS", "FREE", "JOBS"), [_row(each) for each in workers])
+        say_if_full(workers, limit)
 
 
 def _row(each: dict[str, Any]) -> tuple[object, ...]:

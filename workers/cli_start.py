@@ -143,11 +143,15 @@ def read_token(file: Path | None) -> str:
         try:
             token = sys.stdin.readline() if str(file) == "-" else file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise Failure(f"the token file {file} cannot be read: {error}", WRONG_DOCUMENT) from error
+            raise Failure(f"the token file {file} cannot be read: {_reason(error)}", WRONG_DOCUMENT) from error
     token = token.strip()
     if not token.startswith(ENROLMENT_PREFIX):
         raise Failure(f"that is no enrolment token: it begins with {ENROLMENT_PREFIX}", WRONG_DOCUMENT)
     return token
+
+
+def _reason(error: OSError | UnicodeDecodeError) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else "it is no UTF-8 text"
 
 
 def _transport(start: Start, token: str) -> Transport:

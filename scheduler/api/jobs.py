@@ -158,7 +158,7 @@ def job_document(row: queries.JobRow) -> dict[str, Any]:
         "simulated": job.simulated,
         "worker": placed.worker.name if placed else None,
         "devices": placed.devices if placed else [],
-        "short_answer": summary.get("short_answer"),
+        "short_answer": job.how_it_failed(placed.signal if placed else None) or summary.get("short_answer"),
         "url": reverse("job", args=[job.job_id]),
     }
 

@@ -77,6 +77,16 @@ class Job(models.Model):
     def __str__(self) -> str:
         return f"{self.job_id} {self.name}"
 
+    def how_it_failed(self, signal: int | None = None) -> str:
+        """In a few words, for lists; empty where it did not or its decision says why. `signal` ended its task."""
+        if self.state not in (JobState.FAILED, JobState.TIMED_OUT) or self.failure_code == "unschedulable":
+            return ""
+        if self.failure_code in ("", "exit_code") and self.exit_code:
+            return f"exit code {self.exit_code}"
+        if self.state == JobState.TIMED_OUT:
+            return f"longer than {self.spec.get('timeout_s')} s"
+        return f"signal {signal}" if self.failure_code == "signal" else self.failure_code.replace("_", " ")
+
     @property
     def is_over(self) -> bool:
         """Whether its state is final."""

@@ -58,7 +58,7 @@ class JobRow:
         self.job = job
         self.task = task
         self.pill = job_pill(job)
-        self.why = _why(job, self.pill[0])
+        self.why = _why(job, self.pill[0], task.signal if task else None)
         self.asks = _asks(job)
 
     @property
@@ -154,12 +154,10 @@ def _counted(jobs: QuerySet[Job]) -> str:
     return f"{MOST_COUNTED:,}+" if count > MOST_COUNTED else f"{count:,}"
 
 
-def _why(job: Job, kind: str) -> tuple[str, str]:
+def _why(job: Job, kind: str, signal: int | None) -> tuple[str, str]:
     """Tone and words of why it is where it is; no tone where nothing is wrong."""
-    if job.state == JobState.FAILED and job.exit_code:
-        return "never", f"exit {job.exit_code}"
-    if job.failure_code and job.failure_code != "unschedulable":
-        return "never", job.failure_code
+    if failed := job.how_it_failed(signal):
+        return "never", failed
     if job.decision is None:
         return "", "" if job.is_over else "not decided yet"
     words = str(job.decision.summary.get("short_answer", ""))
