@@ -43,11 +43,12 @@ def checklist(entry: QueueEntry, worker: WorkerView) -> tuple[Check, ...]:
 def _check(code: Code, entry: QueueEntry, reasons: tuple[Reason, ...], failed: Collection[Code]) -> Check:
     if code in failed:
         return Check(code, Status.FAILED, tuple(reason for reason in reasons if reason.code is code))
-    why_not = _why_not_asked(code, entry, failed)
+    why_not = why_not_asked(code, entry, failed)
     return Check(code, Status.NOT_ASKED, why_not_asked=why_not) if why_not else Check(code, Status.PASSED)
 
 
-def _why_not_asked(code: Code, entry: QueueEntry, failed: Collection[Code]) -> str | None:
+def why_not_asked(code: Code, entry: QueueEntry, failed: Collection[Code]) -> str | None:
+    """Why a check was not asked of a worker that failed these others; None where it was asked."""
     if code.kind is Kind.AVAILABILITY and any(other.kind is Kind.CAPABILITY for other in failed):
         return "availability is asked only of workers that can run the job"
     if code.text.startswith("dist_") and entry.spec.distributed is None:

@@ -1,0 +1,176 @@
+"""What stands in the way of each worker that can run the job, and the earliest known time at which one comes free.
+
+Instants come in as data: when a running task reaches its time limit at the latest, when a reservation ends. Nothing
+is promised by them: a task may end sooner, and another job may be first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from scheduler.core.availability import Setting
+from scheduler.core.decision import Verdict
+from scheduler.core.evaluation import availability_reasons
+from scheduler.core.fleet import WorkerView
+from scheduler.core.gang import members
+from scheduler.core.reasons import Code, Reason
+from scheduler.core.scene import Scene
+from scheduler.core.sentences import sentence
+from scheduler.core.words import Clock, in_utc
+
+MOST_SHOWN = 12
+MOST_LOOKED_AT = 1_000
+Ends = Mapping[str, datetime | None]
+"""By job id: when its running tasks reach their time limit; None where they have none. A job left out isn't known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Obstacle:
+    """One thing in the way."""
+
+    code: Code
+    text: str
+    holders: tuple[str, ...]
+    """Jobs, or whom it is reserved for."""
+    devices: tuple[int, ...]
+    until: datetime | None
+    """When the last of it ends at the latest; None where that is not known of all of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocked:
+    """One worker that can run the job and is not free."""
+
+    worker: str
+    obstacles: tuple[Obstacle, ...]
+    free_at: datetime | None
+    """The earliest known time at which nothing stands in the way any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blockers:
+    """The workers that come free first, then those with fewest obstacles."""
+
+    workers: tuple[Blocked, ...]
+    total: int
+    """How many can run the job and are not free."""
+    earliest: datetime | None
+    """The earliest known time at which the job could start."""
+    at: tuple[str, ...]
+    """On which workers then."""
+    ending: tuple[str, ...]
+    """The jobs that reach their time limits by then on these workers."""
+    complete: bool
+    """Whether every worker was looked at for its time."""
+
+
+def blockers(scene: Scene, ends: Ends, *, clock: Clock = in_utc) -> Blockers:
+    """What stands in the way of each worker that can run the job."""
+    parts = sorted((len(codes), bits) for (verdict, codes), bits in scene.parts().items() if verdict is _NOT_NOW)
+    views = [view for _, bits in parts for view in scene.views(bits)]
+    some_end = [view for view in views if any(True for _ in _instants(view, ends))]
+    times = {view.id: when for view in some_end[:MOST_LOOKED_AT] if (when := _free_at(scene, view, ends)) is not None}
+    at = _start(scene, times)
+    earliest = max((times[worker] for worker in at if worker in times), default=None)
+    first = dict.fromkeys((*sorted(times, key=lambda worker: (times[worker], worker)), *(view.id for view in views)))
+    return Blockers(
+        workers=tuple(_blocked(scene, worker, times, ends, clock) for worker in list(first)[:MOST_SHOWN]),
+        total=len(views),
+        earliest=earliest,
+        at=at if earliest is not None else (),
+        ending=tuple(sorted({job for worker in at for job in _ended_by(scene.view(worker), ends, earliest)})),
+        complete=len(some_end) <= MOST_LOOKED_AT,
+    )
+
+
+_NOT_NOW = Verdict.UNAVAILABLE
+
+
+def _instants(view: WorkerView, ends: Ends) -> Iterator[datetime]:
+    """Every known instant at which something of this worker comes free."""
+    held = [ends.get(task.job_id) for task in view.tasks]
+    kept = [device.reserved_until for device in view.facts.devices or ()]
+    yield from (instant for instant in (*held, view.facts.reserved_until, *kept) if instant is not None)
+
+
+def _free_at(scene: Scene, view: WorkerView, ends: Ends) -> datetime | None:
+    """By asking the checks of what is free about the worker as it will be at each of those instants."""
+    shape = scene.standing.shape
+    setting = Setting(closed=shape.closed, avoided=scene.standing.avoided)
+    for instant in sorted(set(_instants(view, ends))):
+        if not availability_reasons(scene.entry, at_that_time(view, ends, instant), setting):
+            return instant
+    return None
+
+
+def at_that_time(view: WorkerView, ends: Ends, instant: datetime) -> WorkerView:
+    """The worker without the tasks and reservations that have ended by then, as far as that is known."""
+
+    def over(end: datetime | None) -> bool:
+        return end is not None and end <= instant
+
+    facts = view.facts
+    devices = facts.devices and tuple(
+        replace(device, reserved_for=None, reserved_until=None) if over(device.reserved_until) else device
+        for device in facts.devices
+    )
+    facts = replace(facts, devices=devices)
+    if over(facts.reserved_until):
+        facts = replace(facts, reserved_for=None, reserved_until=None)
+    return replace(view, facts=facts, tasks=tuple(task for task in view.tasks if not over(ends.get(task.job_id))))
+
+
+def _start(scene: Scene, times: Mapping[str, datetime]) -> tuple[str, ...]:
+    """The workers on which the job could start first, those that are free now among them; none where it is unknown."""
+    needed = members(scene.entry.spec)
+    able = [group[:needed] for group in _groups(scene, times) if len(group) >= needed]
+    return tuple(min(able, key=lambda group: _end_of(group, times), default=[]))
+
+
+def _end_of(group: Sequence[str], times: Mapping[str, datetime]) -> list[datetime]:
+    """When the last of them comes free; nothing, which comes before any instant, where all are."""
+    return [times[worker] for worker in group[-1:] if worker in times]
+
+
+def _groups(scene: Scene, times: Mapping[str, datetime]) -> Iterator[list[str]]:
+    """The workers that are or come free, by target and torch version: those that are free, then by their times."""
+    shape = scene.standing.shape
+    candidates = scene.standing.eligible | scene.ranked(times)
+    for tier in scene.entry.spec.tiers:
+        by_version: dict[str | None, list[str]] = {}
+        here = scene.named(candidates & shape.in_tier(tier))
+        for worker in sorted(here, key=lambda worker: _end_of([worker], times)):
+            version = shape.torch[scene.census.rank_of[worker]] if shape.torch else None
+            by_version.setdefault(version, []).append(worker)
+        yield from by_version.values()
+
+
+def _ended_by(view: WorkerView, ends: Ends, instant: datetime | None) -> Iterator[str]:
+    for task in view.tasks:
+        end = ends.get(task.job_id)
+        if instant is not None and end is not None and end <= instant:
+            yield task.job_id
+
+
+def _blocked(scene: Scene, worker: str, times: Mapping[str, datetime], ends: Ends, clock: Clock) -> Blocked:
+    view, shape = scene.view(worker), scene.standing.shape
+    setting = Setting(closed=shape.closed, avoided=scene.standing.avoided)
+    reasons = availability_reasons(scene.entry, view, setting)
+    return Blocked(
+        worker=worker,
+        obstacles=tuple(_obstacle(reason, ends, clock) for reason in reasons),
+        free_at=times.get(worker),
+    )
+
+
+def _obstacle(reason: Reason, ends: Ends, clock: Clock) -> Obstacle:
+    until = reason.until
+    if reason.holders and until is None:
+        known = [ends.get(holder) for holder in reason.holders]
+        until = max((end for end in known if end is not None), default=None) if None not in known else None
+    return Obstacle(
+        code=reason.code, text=sentence(reason, clock=clock), holders=reason.holders, devices=reason.devices,
+        until=until,
+    )  # fmt: skip

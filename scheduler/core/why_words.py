@@ -1,0 +1,185 @@
+"""Every sentence about what would help, who is in the way and what changed; for page, API and command line alike."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from scheduler.core.blockers import Blockers
+from scheduler.core.decision import Outcome
+from scheduler.core.difference import Difference
+from scheduler.core.labels import code_label
+from scheduler.core.levers import Kind, Lever
+from scheduler.core.passed_over import PassedOver
+from scheduler.core.quantities import size
+from scheduler.core.relax import Relaxations
+from scheduler.core.relax_gang import GangVersion
+from scheduler.core.relaxed import Change, Relaxation
+from scheduler.core.rollup import Cause, RollUp
+from scheduler.core.spec import Policy
+from scheduler.core.why_this import WhyThis
+from scheduler.core.words import Clock, agrees, both, counted, in_utc, names
+
+
+def change_words(change: Change) -> str:
+    """`GPU memory 40 GB → 24 GB`."""
+    return f"{change.label} {change.before} → {change.after}"
+
+
+def relaxation_sentence(edit: Relaxation) -> str:
+    """`GPU memory 40 GB → 24 GB: +12 workers, 3 of them free now; starts now`."""
+    return f"{both(map(change_words, edit.changes))}: {_good_for(edit)}"
+
+
+def _good_for(edit: Relaxation) -> str:
+    parts = []
+    if edit.gained:
+        parts.append(f"+{counted(edit.gained, 'worker')}, {edit.gained_free:,} of them free now")
+    if edit.free > edit.gained_free:
+        busy = edit.free - edit.gained_free
+        parts.append(f"{busy:,} that {agrees(busy, 'fits', 'fit')} already {agrees(busy, 'is', 'are')} free for it")
+    if edit.starts:
+        parts.append("starts now")
+    elif edit.fits:
+        parts.append("fits, and waits")
+    else:
+        parts.append("not yet enough")
+    return "; ".join(parts)
+
+
+def relaxations_lead(found: Relaxations) -> str:
+    """What there is to relax, in one sentence."""
+    if found.alone and not found.searched:
+        return "each line changes one thing, and was counted by deciding the changed job again"
+    if found.together:
+        together = counted(len(found.together[0].changes), "change")
+        return f"no single change is enough; {together} together are the fewest that are"
+    if found.searched and not found.complete:
+        return "no single change is enough; there are too many combinations to try them all"
+    if found.searched:
+        return "no single change is enough, and no two or three together"
+    return "there is nothing to ask less of"
+
+
+def gang_sentence(version: GangVersion) -> str:
+    """`torch 2.6.0+cu124 in local: 3 of 4 free; 60 fit; waits for 1 more`."""
+    torch = f"torch {version.torch}" if version.torch else "torch unknown"
+    fit = f"{version.compatible:,} {agrees(version.compatible, 'fits', 'fit')}"
+    there = f"{version.free:,} of {version.needed:,} free; {fit}"
+    if version.free >= version.needed:
+        return f"{torch} in {version.tier}: {there}"
+    if version.compatible >= version.needed:
+        return f"{torch} in {version.tier}: {there}; waits for {version.needed - version.free:,} more{_change(version)}"
+    only = counted(version.compatible, "worker")
+    return f"{torch} in {version.tier}: {there}; never: only {only} of this version{_change(version)}"
+
+
+def _change(version: GangVersion) -> str:
+    if version.change is None:
+        return ""
+    those = both(f"{worker} (now {torch or 'unknown'})" for worker, torch in version.change.workers[:5])
+    more = len(version.change.workers) - 5
+    ends = "it would start" if version.change.starts else "it would fit, and wait"
+    return f"; with this torch on {those}{f' and {more:,} more' if more > 0 else ''} {ends}"
+
+
+def why_this_lead(why: WhyThis) -> str:
+    """How the order is made, and what the other policy would have done."""
+    order = {
+        Policy.FIRST_FIT: "first_fit: lowest worker id first, compared as text",
+        Policy.MOST_FREE_MEMORY: "most_free_memory: most free memory first, then the lowest id; unknown comes last",
+    }[why.policy]
+    chosen = tuple(ranked.worker for ranked in why.order if ranked.selected)
+    if not why.other_choice:
+        return order
+    if set(why.other_choice) == set(chosen):
+        return f"{order}; {why.other_policy} would have taken the same"
+    return f"{order}; {why.other_policy} would have taken {names(why.other_choice)}"
+
+
+def free_memory_words(amount: int | None) -> str:
+    """A free memory, or that it is not known."""
+    return "" if amount is None else size(amount)
+
+
+def blockers_sentence(found: Blockers, *, clock: Clock = in_utc) -> str:
+    """`earliest known time is 15:10 on gpu-034, when j-853 and j-f40 reach their time limits`."""
+    if not found.total:
+        return "no worker that fits is taken"
+    if found.earliest is None:
+        return "no known time: what stands in the way has no end that is known"
+    text = f"earliest known time is {clock(found.earliest)} on {names(found.at)}"
+    if found.ending:
+        limits = agrees(len(found.ending), "reaches its time limit", "reach their time limits")
+        text += f", when {both(found.ending[:5])} {limits}"
+    return text if found.complete else f"{text}, of the workers looked at"
+
+
+def passed_over_sentence(found: PassedOver) -> str:
+    """How many went ahead, and whether to reserve."""
+    if not found.later:
+        return "no later job started on a worker that fits this one"
+    jobs = counted(len(found.later), "later job")
+    text = f"passed over: {jobs} started on workers that fit this one"
+    if found.reserve:
+        waited = duration(found.waited)
+        text += f"; it has waited {waited}, so reserving workers for it is the thing to do"
+    return text
+
+
+def duration(span: timedelta) -> str:
+    """`41 min`, `2 h 5 min`, `3 d 4 h`."""
+    minutes = int(span.total_seconds()) // 60
+    if minutes < 60:
+        return f"{minutes:,} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 24:
+        return f"{hours:,} h {minutes:,} min"
+    return f"{hours // 24:,} d {hours % 24:,} h"
+
+
+def difference_lead(found: Difference) -> str:
+    """`waiting → placed on gpu-007; 9 candidates changed`."""
+    if found.is_empty:
+        return "nothing changed: same outcome, same places, same reasons for every worker"
+    changed = counted(len(found.changed), "candidate")
+    before, after = (
+        _end(found.outcome_before, found.places_before),
+        _end(found.outcome_after, found.places_after),
+    )
+    return f"{before} → {after}; {changed} changed"
+
+
+def _end(outcome: Outcome, places: tuple[str, ...]) -> str:
+    return f"{outcome} on {names(places)}" if places else str(outcome)
+
+
+def change_sentences(found: Difference) -> tuple[str, ...]:
+    """`gpu-019 came free: j-7d9 released devices 0 and 1`, one for each candidate that changed."""
+    return tuple(
+        f"{changed.headline}{f': {both(changed.causes)}' if changed.causes else ''}" for changed in found.changed
+    )
+
+
+def rollup_lead(found: RollUp) -> str:
+    """`12 placed, 3 waiting, 1 never fits`."""
+    never = f"{found.never:,} never {agrees(found.never, 'fits', 'fit')}"
+    return f"{found.placed:,} placed, {found.waiting:,} waiting, {never}"
+
+
+def cause_sentence(cause: Cause) -> str:
+    """`14 jobs wait: devices in use; the oldest is j-12 (60 fit, none free: devices in use)`."""
+    what = ", ".join(code_label(code) for code in cause.codes) or "no workers"
+    verb = agrees(cause.jobs, "waits", "wait")
+    if cause.outcome is Outcome.UNSCHEDULABLE:
+        verb = agrees(cause.jobs, "never fits", "never fit")
+    return f"{counted(cause.jobs, 'job')} {verb}: {what}; the oldest is {cause.oldest} ({cause.example})"
+
+
+def lever_sentence(lever: Lever) -> str:
+    """`the end of j-853 on gpu-034 would let 3 jobs start (j-12, j-14, j-20)`."""
+    what = {
+        Kind.RELEASE: f"the end of {lever.subject} on {names(lever.workers)}",
+        Kind.LABEL: f"the label {lever.subject} on {names(lever.workers)}",
+        Kind.WORKER: f"one more worker with {lever.subject}, like {names(lever.workers)},",
+    }[lever.kind]
+    return f"{what} would let {counted(lever.starts, 'job')} start ({names(lever.jobs)})"
