@@ -47,7 +47,8 @@ def test_a_refusal_is_not_tried_again(script: Script, transport: Transport, stat
 
 @pytest.mark.parametrize(("header", "seconds"), [
     ("7", 7), ("99999999", 600), ("soon", 0),
-    (format_datetime(datetime.now(UTC) + timedelta(days=1)), 600), (format_datetime(datetime.now(UTC)), 0),
+    pytest.param(format_datetime(datetime.now(UTC) + timedelta(days=1)), 600, id="tomorrow"),
+    pytest.param(format_datetime(datetime.now(UTC)), 0, id="a moment ago"),
 ])  # fmt: skip
 def test_the_server_may_say_how_long_to_wait(script: Script, transport: Transport, header: str, seconds: float) -> None:
     script.once("GET here", (503, {"headers": {"Retry-After": header}}))
