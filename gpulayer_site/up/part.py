@@ -49,7 +49,7 @@ class Part:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=lambda: _tie_to(supervisor),  # noqa: PLW1509 - the supervisor has one thread
+            preexec_fn=lambda: _tie_to(supervisor, self.recipe.when_orphaned),  # noqa: PLW1509 - the supervisor has one thread
         )
         assert self.process.stdout is not None
         os.set_blocking(self.process.stdout.fileno(), False)
@@ -101,8 +101,8 @@ class Part:
             return b""
 
 
-def _tie_to(supervisor: int) -> None:
+def _tie_to(supervisor: int, number: signal.Signals) -> None:
     """In the child, before it becomes the part: end with the supervisor, even if that was killed a moment ago."""
-    linux.die_with_parent(signal.SIGKILL)
+    linux.die_with_parent(number)
     if os.getppid() != supervisor:
         os._exit(1)

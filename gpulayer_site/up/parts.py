@@ -2,6 +2,7 @@
 
 import http.client
 import platform
+import signal
 import socket
 import sys
 from collections.abc import Callable, Mapping
@@ -25,6 +26,8 @@ class Recipe:
     grace_seconds: float
     is_ready: Callable[[], bool] = lambda: True
     noise: tuple[str, ...] = ()
+    when_orphaned: signal.Signals = signal.SIGKILL
+    """What the kernel sends it when the supervisor is gone."""
 
 
 def broker(options: Options, environment: Mapping[str, str]) -> Recipe:
@@ -93,6 +96,8 @@ def agent(options: Options, environment: Mapping[str, str]) -> Recipe:
         argv=(sys.executable, "-m", "gpulayer_site.cli", *words),
         environment={key: value for key, value in environment.items() if key not in _SECRETS},
         grace_seconds=4.0,
+        # It is the only one that ends users' commands: let it, even if nobody else is left to do so.
+        when_orphaned=signal.SIGTERM,
     )
 
 

@@ -53,6 +53,7 @@ def test_the_job_sees_none_of_the_servers_secrets(up):
     [
         pytest.param(lambda up: up.process.send_signal(signal.SIGINT), id="Ctrl-C"),
         pytest.param(lambda up: up.process.kill(), id="SIGKILL"),
+        pytest.param(lambda up: [each.kill() for each in up.processes()[:2]], id="SIGKILL of the supervisor too"),
     ],
 )
 def test_no_job_outlives_the_launcher(up, end):
