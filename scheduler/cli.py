@@ -12,6 +12,7 @@ import click
 
 from gpulayer_site.client import Failure, People, connect
 from gpulayer_site.terminal import say, say_if_full, table, write_json
+from scheduler.cli_replay import replay
 from scheduler.cli_status import print_status
 
 ENDED = frozenset({"succeeded", "failed", "cancelled", "timed_out"})
@@ -27,6 +28,9 @@ def job() -> None:
     Exit codes: 0 done, 1 the answer is no, 2 wrong usage or document,
     3 the server cannot be reached or does not allow it.
     """
+
+
+job.add_command(replay)
 
 
 @job.command()

@@ -1,7 +1,7 @@
 """`gpulayer schedule` and `gpulayer compat`: the rules over files, without a server."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,23 +11,27 @@ import click
 
 from gpulayer_site.terminal import say, table, write_json
 from scheduler.cli_candidates import print_each, print_funnel, print_groups
-from scheduler.core.checklist import Check, Status, checklist
+from scheduler.cli_why import print_remedies, print_roll_up, print_why
 from scheduler.core.decision import Outcome, SchedulingDecision
-from scheduler.core.explain import answer, asks_for, funnel, group_sentence, sentence, short_answer
-from scheduler.core.labels import check_label
+from scheduler.core.explain import asks_for, group_sentence, short_answer
+from scheduler.core.rollup import roll_up
 from scheduler.core.spec import QueueEntry
-from scheduler.core.wants import WANTED, wanted
+from scheduler.core.why import Why, to_document
+from scheduler.core.why_not import CheckLine, WhyNot
 from scheduler.core.words import counted
 from scheduler.offline import (
     LARGE_FLEET,
     Given,
+    Turn,
     WrongDocumentsError,
     checks_document,
     decide,
     decision_document,
+    explained,
     read_given,
     read_pair,
-    verdict_of,
+    turn_of,
+    why_not_alone,
 )
 
 WRONG = 2
@@ -39,31 +43,48 @@ Decided = Iterator[tuple[QueueEntry, SchedulingDecision]]
 @click.command()
 @click.option("--workers", required=True, type=_FILE, help="Worker documents: YAML, JSON or JSON lines.")
 @click.option("--jobs", required=True, type=_FILE, help="Job documents or a queue, in the same formats.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON list of decisions.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON list of decisions; with --rollup one document.")
 @click.option("--jsonl", "as_lines", is_flag=True, help="One decision a line, each as soon as it is made.")
-@click.option("--explain", metavar="JOB", help="Only this job: its answer, and every candidate beside its reasons.")
-def schedule(workers: Path, jobs: Path, as_json: bool, as_lines: bool, explain: str | None) -> None:
+@click.option("--explain", metavar="JOB", help="Only this job: its answer, everything behind it, what would help.")
+@click.option(
+    "--group-by",
+    "grouping",
+    default="gpu",
+    show_default=True,
+    metavar="WHAT",
+    help="With --explain, how checks are counted: by gpu, tier, torch, worker or label:KEY.",
+)
+@click.option("--rollup", is_flag=True, help="What keeps the queue waiting, and what would let most of it start.")
+def schedule(
+    workers: Path, jobs: Path, as_json: bool, as_lines: bool, explain: str | None, grouping: str, rollup: bool
+) -> None:
     """Decide jobs against workers from files: one pass of the real rules, in the order of submission.
 
     The exit code is 0 whatever becomes of the jobs, and 2 for documents that are wrong.
+
+    \b
+    Examples:
+      gpulayer schedule --workers fleet.yaml --jobs queue.yaml
+      gpulayer schedule --workers fleet.yaml --jobs queue.yaml --explain j-7
+      gpulayer schedule --workers fleet.yaml --jobs queue.yaml --rollup
     """
+    if rollup and (explain is not None or as_lines):
+        raise click.UsageError("--rollup speaks of the whole queue: give it without --explain and --jsonl")
     try:
         given = read_given(workers, jobs)
     except WrongDocumentsError as error:
         _refuse(error.complaints)
-    decided = decide(given)
     if explain is not None:
-        decided = _only(explain, decided, given, jobs)
-    if as_lines:
-        for _, decision in decided:
+        _explain_one(explain, given, jobs, grouping, as_json=as_json, as_lines=as_lines)
+    elif rollup:
+        _roll_up(given, as_json=as_json)
+    elif as_lines:
+        for _, decision in decide(given):
             write_json(decision_document(decision, given), lines=True)
     elif as_json:
-        _write_list(decided, given)
-    elif explain is not None:
-        for entry, decision in decided:
-            _explain(entry, decision)
+        _write_list(decision_document(decision, given) for _, decision in decide(given))
     else:
-        _write_table(decided, given)
+        _write_table(decide(given), given)
 
 
 @click.command()
@@ -73,20 +94,23 @@ def schedule(workers: Path, jobs: Path, as_json: bool, as_lines: bool, explain: 
 def compat(worker: Path, job: Path, as_json: bool) -> None:
     """Say of one worker and one job which checks pass, which fail and why, and which are not asked.
 
-    The exit code is 0 whatever comes out, and 2 for documents that are wrong.
+    Beside each: what is required and what there is; at the end what would have to give. The exit code is 0 whatever
+    comes out, and 2 for documents that are wrong.
     """
     try:
         entry, view = read_pair(worker, job)
     except WrongDocumentsError as error:
         _refuse(error.complaints)
-    checks = checklist(entry, view)
+    found = why_not_alone(entry, view)
     if as_json:
-        write_json(checks_document(entry, view, checks))
+        write_json(checks_document(entry, view, found))
         return
     say(f"{entry.job_id} ({entry.spec.name}) asks for {asks_for(entry.spec)}")
-    say(f"{view.id}: {verdict_of(checks)}")
+    say(f"{view.id}: {found.verdict}")
+    say(_tally(found))
     click.echo()
-    table(("CHECK", "RESULT", "DETAIL"), [_row(check, entry) for check in checks])
+    table(("CHECK", "RESULT", "REQUIRED", "ACTUAL", "DETAIL"), [_row(line) for line in found.checks])
+    print_remedies(found)
 
 
 def _refuse(complaints: tuple[str, ...]) -> NoReturn:
@@ -95,21 +119,45 @@ def _refuse(complaints: tuple[str, ...]) -> NoReturn:
     raise SystemExit(WRONG)
 
 
-def _only(job_id: str, decided: Decided, given: Given, jobs: Path) -> Decided:
-    """That job's decision; those before it are made too, for what they are given is gone."""
+def _turn(job_id: str, given: Given, jobs: Path) -> Turn:
+    """That job's turn; those before it are decided too, for what they are given is gone."""
     ids = [entry.job_id for entry in given.queue]
     if job_id not in ids:
         near = get_close_matches(job_id, ids, n=1)
         _refuse((f"{jobs}: no job {job_id}" + (f"; did you mean {near[0]}?" if near else ""),))
-    return (pair for pair in decided if pair[0].job_id == job_id)
+    return turn_of(job_id, given)
 
 
-def _write_list(decided: Decided, given: Given) -> None:
+def _explain_one(job_id: str, given: Given, jobs: Path, grouping: str, *, as_json: bool, as_lines: bool) -> None:
+    turn = _turn(job_id, given, jobs)
+    try:
+        why = explained(turn, grouping)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--group-by") from error
+    if as_json or as_lines:
+        document = decision_document(turn.decision, given) | {"why": to_document(why)}
+        if as_lines:
+            write_json(document, lines=True)
+        else:
+            _write_list([document])
+    else:
+        _explain(turn.entry, turn.decision, why)
+
+
+def _roll_up(given: Given, *, as_json: bool) -> None:
+    found = roll_up(decide(given), given.fleet)
+    if as_json:
+        write_json({"version": 1} | to_document(found))
+    else:
+        print_roll_up(found)
+
+
+def _write_list(documents: Iterable[dict[str, object]]) -> None:
     """A JSON list, an element a line, written as it is made."""
     before = "["
-    for _, decision in decided:
+    for document in documents:
         click.echo(before)
-        click.echo(json.dumps(decision_document(decision, given), ensure_ascii=False), nl=False)
+        click.echo(json.dumps(document, ensure_ascii=False), nl=False)
         before = ","
     click.echo("[]" if before == "[" else "\n]")
 
@@ -140,15 +188,15 @@ def _where(decision: SchedulingDecision) -> str:
     return f"{first.worker}{chosen}{more}  "
 
 
-def _explain(entry: QueueEntry, decision: SchedulingDecision) -> None:
-    said = answer(entry, decision)
+def _explain(entry: QueueEntry, decision: SchedulingDecision, why: Why) -> None:
     say(f"{entry.job_id}  {entry.spec.name}  asks for {asks_for(entry.spec)}")
-    say(said.lead)
-    for text in said.more:
+    say(why.answer.lead)
+    for text in why.answer.more:
         say(text, indent=2)
-    print_funnel([asdict(stage) for stage in funnel(entry, decision)])
+    print_funnel([asdict(stage) for stage in why.funnel])
     for reason in decision.group_reasons:
         say(group_sentence(reason), indent=2)
+    print_why(why)
     click.echo()
     if sum(decision.counts().values()) > LARGE_FLEET:
         print_groups(decision, each="--json")
@@ -156,10 +204,10 @@ def _explain(entry: QueueEntry, decision: SchedulingDecision) -> None:
         print_each(decision)
 
 
-def _row(check: Check, entry: QueueEntry) -> tuple[str, str, str]:
-    detail = check.why_not_asked
-    if check.status is Status.FAILED:
-        detail = "; ".join(sentence(reason) for reason in check.reasons)
-    elif check.status is Status.PASSED and check.code in WANTED:
-        detail = f"has {wanted(check.code, entry.spec)}"
-    return check_label(check.code), str(check.status).replace("_", " "), detail
+def _tally(found: WhyNot) -> str:
+    return f"{found.passed:,} passed, {found.failed:,} failed, {found.not_asked:,} not asked"
+
+
+def _row(line: CheckLine) -> tuple[str, str, str, str, str]:
+    status = str(line.status).replace("_", " ") + (" (unknown)" if line.unknown else "")
+    return line.label, status, line.required, line.actual, "; ".join(line.sentences) or line.why_not_asked

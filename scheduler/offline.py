@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from scheduler.core.checklist import Check, Status
+from scheduler.core.checklist import checklist
 from scheduler.core.codec import decision_to_document, reason_to_document
-from scheduler.core.decision import SchedulingDecision, Verdict
+from scheduler.core.decision import Candidate, SchedulingDecision
 from scheduler.core.errors import DocumentError, Problem
 from scheduler.core.fleet import Fleet, WorkerView
 from scheduler.core.parsing import parse_queue_entry, parse_worker
 from scheduler.core.reading import quoted
-from scheduler.core.reasons import Kind
+from scheduler.core.rollup import left_over
+from scheduler.core.scene import Scene
 from scheduler.core.schedule import run_pass
 from scheduler.core.spec import QueueEntry
+from scheduler.core.why import Why, to_document, why
+from scheduler.core.why_not import WhyNot, why_not
 from scheduler.documents import read_located
 
 T = TypeVar("T")
@@ -57,6 +60,31 @@ def decide(given: Given) -> Iterator[tuple[QueueEntry, SchedulingDecision]]:
         yield result.entry, result.decision
 
 
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One job's turn in a pass: its decision, and the fleet less what the jobs before it were given."""
+
+    entry: QueueEntry
+    decision: SchedulingDecision
+    fleet: Fleet
+
+
+def turn_of(job_id: str, given: Given) -> Turn:
+    """That job's turn; KeyError where the queue has no such job."""
+    before: list[tuple[QueueEntry, SchedulingDecision]] = []
+    for entry, decision in decide(given):
+        if entry.job_id == job_id:
+            return Turn(entry, decision, left_over(given.fleet, before))
+        if decision.assignments:
+            before.append((entry, decision))
+    raise KeyError(job_id)
+
+
+def explained(turn: Turn, grouping: str) -> Why:
+    """Everything there is to say of that turn. Raises ValueError for a grouping that is none."""
+    return why(Scene(turn.entry, turn.fleet), turn.decision, grouping=grouping)
+
+
 def decision_document(decision: SchedulingDecision, given: Given) -> dict[str, object]:
     """The decision as it is printed: grouped where the fleet is large."""
     return decision_to_document(decision, grouped=len(given.fleet.workers) > LARGE_FLEET)
@@ -82,31 +110,34 @@ def read_pair(worker: Path, job: Path) -> tuple[QueueEntry, WorkerView]:
     return given.queue[0], given.fleet.workers[0]
 
 
-def verdict_of(checks: tuple[Check, ...]) -> Verdict:
-    """What the checks come to."""
-    kinds = {check.code.kind for check in checks if check.status is Status.FAILED}
-    if Kind.CAPABILITY in kinds:
-        return Verdict.INCOMPATIBLE
-    return Verdict.UNAVAILABLE if kinds else Verdict.ELIGIBLE
+def why_not_alone(entry: QueueEntry, worker: WorkerView) -> WhyNot:
+    """Every check of one pair, as if no other worker existed."""
+    reasons = tuple(reason for check in checklist(entry, worker) for reason in check.reasons)
+    return why_not(entry, worker, Candidate(worker=worker.id, reasons=reasons))
 
 
-def checks_document(entry: QueueEntry, worker: WorkerView, checks: tuple[Check, ...]) -> dict[str, object]:
+def checks_document(entry: QueueEntry, worker: WorkerView, found: WhyNot) -> dict[str, object]:
     """Every check of one pair, for programs."""
     return {
         "version": 1,
         "job_id": entry.job_id,
         "worker": worker.id,
-        "verdict": str(verdict_of(checks)),
+        "verdict": str(found.verdict),
+        "lead": found.lead,
         "checks": [
             {
                 "code": check.code.text,
                 "kind": str(check.code.kind),
                 "status": str(check.status),
+                "required": line.required or None,
+                "actual": line.actual or None,
                 "reasons": [reason_to_document(reason) for reason in check.reasons],
                 "why_not_asked": check.why_not_asked or None,
             }
-            for check in checks
+            for check, line in zip(checklist(entry, worker), found.checks, strict=True)
         ],
+        "on_the_worker": to_document(found.on_the_worker),
+        "in_the_job": to_document(found.in_the_job),
     }
 
 

@@ -2,8 +2,9 @@
 
 from ninja import Router
 
-from scheduler.api import jobs, machines
+from scheduler.api import jobs, machines, replay
 
 router = Router()
 router.add_router("", jobs.router)
+router.add_router("", replay.router)
 router.add_router("", machines.router)

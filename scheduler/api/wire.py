@@ -126,6 +126,24 @@ class DecisionOut(Answer):
     intact: bool
 
 
+class ReplayOut(Answer):
+    """What a decision was made from: `entry` and `workers` as documents, less what jobs before it were given.
+
+    `intact`: the server finds the same again; `same_rules`: by the same version of the rules. `today`: the fleet now.
+    """
+
+    version: int
+    job_id: str
+    pass_number: int
+    made_at: datetime
+    intact: bool
+    same_rules: bool
+    entry: dict[str, Any]
+    workers: list[dict[str, Any]]
+    decision: dict[str, Any]
+    today: list[dict[str, Any]] | None
+
+
 class RecordOut(Answer):
     """One write of the program. `at_ms` is the worker's clock."""
 

@@ -126,7 +126,8 @@ def _start(scene: Scene, times: Mapping[str, datetime]) -> tuple[str, ...]:
     """The workers on which the job could start first, those that are free now among them; none where it is unknown."""
     needed = members(scene.entry.spec)
     able = [group[:needed] for group in _groups(scene, times) if len(group) >= needed]
-    return tuple(min(able, key=lambda group: _end_of(group, times), default=[]))
+    first: list[str] = min(able, key=lambda group: _end_of(group, times), default=[])
+    return tuple(first)
 
 
 def _end_of(group: Sequence[str], times: Mapping[str, datetime]) -> list[datetime]:

@@ -104,7 +104,7 @@ def free_memory_words(amount: int | None) -> str:
 def blockers_sentence(found: Blockers, *, clock: Clock = in_utc) -> str:
     """`earliest known time is 15:10 on gpu-034, when j-853 and j-f40 reach their time limits`."""
     if not found.total:
-        return "no worker that fits is taken"
+        return "no worker that could run it is taken"
     if found.earliest is None:
         return "no known time: what stands in the way has no end that is known"
     text = f"earliest known time is {clock(found.earliest)} on {names(found.at)}"

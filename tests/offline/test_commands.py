@@ -109,6 +109,50 @@ def test_explain_with_json_is_that_decision_alone(given: Run) -> None:
     assert document["job_id"] == "j-3"
 
 
+def test_explain_says_what_would_help_and_counts_every_check(given: Run) -> None:
+    done = run("schedule", *given(FLEET, QUEUE), "--explain", "j-3")
+    assert "GPUs 4 → 2: +1 worker, 0 of them free now; fits, and waits" in done.stdout
+    assert "GPUs 4 → 1: +2 workers, 1 of them free now; starts now" in done.stdout
+    assert "ONLY BLOCKER" in done.stdout
+    (row,) = [line for line in done.stdout.splitlines() if line.startswith("4 GPUs ")]
+    assert row.split() == ["4", "GPUs", "all", "3", "all", "1", "all", "1", "all", "1", "3"]
+
+
+def test_explain_counts_the_fleet_as_it_was_at_the_jobs_turn(given: Run) -> None:
+    done = run("schedule", *given(FLEET, QUEUE), "--explain", "j-2", "--group-by", "worker")
+    assert "In the way on 1 worker: no known time" in done.stdout
+    assert "GPUs 2 → 1: +1 worker, 1 of them free now; starts now" in done.stdout
+    assert "  2: w2 (1 worker)" in done.stdout
+
+
+def test_explain_in_json_has_the_same_as_data(given: Run) -> None:
+    (document,) = json.loads(run("schedule", *given(FLEET, QUEUE), "--explain", "j-3", "--json").stdout)
+    why = document["why"]
+    assert [edit["changes"][0]["after"] for edit in why["relaxations"]["alone"]] == ["2", "1"]
+    assert why["relaxations"]["alone"][1]["spec"]["resources"] == {"gpus": 1}
+    assert why["matrix"]["columns"] == [["1 × unknown model", 1], ["2 × unknown model", 1], ["no GPU", 1]]
+    assert decision_from_document(document).outcome == "unschedulable"
+
+
+def test_a_grouping_that_is_none_is_told_with_those_that_are(given: Run) -> None:
+    done = run("schedule", *given(FLEET, QUEUE), "--explain", "j-3", "--group-by", "colour")
+    assert done.exit_code == 2
+    assert "known are gpu, tier, torch, worker and label:KEY" in done.stderr
+
+
+def test_a_roll_up_says_why_the_queue_waits_and_what_would_help(given: Run) -> None:
+    done = run("schedule", *given(FLEET, QUEUE), "--rollup")
+    assert done.stdout.splitlines()[:3] == [
+        "2 placed, 1 waiting, 1 never fits",
+        "  1 job never fits: number of GPUs; the oldest is j-3 (no worker has 4 GPUs)",
+        "  1 job waits: devices in use; the oldest is j-2 (only w2 fits: devices in use)",
+    ]
+    assert "the end of j-1 on w2 would let 1 job start (j-2)" in done.stdout
+    document = json.loads(run("schedule", *given(FLEET, QUEUE), "--rollup", "--json").stdout)
+    assert document["causes"][1]["codes"] == ["gpu_in_use"]
+    assert run("schedule", *given(FLEET, QUEUE), "--rollup", "--explain", "j-1").exit_code == 2
+
+
 def test_an_unknown_job_to_explain_names_the_nearest(given: Run) -> None:
     done = run("schedule", *given(FLEET, QUEUE), "--explain", "j-22")
     assert done.exit_code == 2
@@ -151,8 +195,8 @@ def test_compat_says_every_check(tmp_path: Path) -> None:
     assert done.exit_code == 0
     assert "j-1 (name of j-1) asks for 1 GPU" in done.stdout
     assert "w1: eligible" in done.stdout
-    rows = {line[:32].strip(): line[32:] for line in done.stdout.splitlines()[4:]}
-    assert rows["number of GPUs"].split() == ["passed", "has", "1", "GPU"]
+    rows = {line[:32].strip(): line[32:] for line in done.stdout.splitlines()[5:]}
+    assert rows["number of GPUs"].split() == ["passed", "1", "GPU", "1", "-"]
     assert rows["region"].split()[:2] == ["not", "asked"]
 
 
@@ -164,6 +208,18 @@ def test_compat_in_json_gives_reasons_and_why_not_asked(tmp_path: Path) -> None:
     assert checks["gpu_count"]["reasons"][0]["message"] == "needs 2 GPUs, has 1"
     assert checks["offline"]["status"] == "not_asked"
     assert checks["offline"]["why_not_asked"] == "availability is asked only of workers that can run the job"
+
+
+def test_compat_says_what_would_have_to_give(tmp_path: Path) -> None:
+    worker, job = a_worker("w1", 1, memory="64GB"), a_job("j-1", resources={"gpus": 2, "memory_gb": 32})
+    done = run("compat", *_pair(tmp_path, worker, job))
+    assert "2 failed" not in done.stdout
+    assert "gpu_count: " in done.stdout
+    assert "GPUs 2 → 1: +1 worker, 1 of them free now; starts now" in done.stdout
+    document = json.loads(run("compat", *_pair(tmp_path, worker, job), "--json").stdout)
+    assert document["in_the_job"][0]["spec"]["resources"]["gpus"] == 1
+    memory = next(check for check in document["checks"] if check["code"] == "memory")
+    assert (memory["required"], memory["actual"], memory["status"]) == ("≥ 32 GB", "64 GB", "passed")
 
 
 def test_compat_wants_one_of_each(tmp_path: Path) -> None:
