@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
-from scheduler.core.availability import AVAILABILITY, Setting
+from scheduler.core.availability import Setting
 from scheduler.core.bits import each
 from scheduler.core.board import Board
-from scheduler.core.capability import CAPABILITY
 from scheduler.core.causes import Split, read_by
 from scheduler.core.census import Census
-from scheduler.core.decision import Candidate, Parts
+from scheduler.core.decision import Candidate, Parts, Verdict
 from scheduler.core.evaluation import availability_reasons, compatibility_reasons
-from scheduler.core.policies import policy_key
+from scheduler.core.policies import Key, policy_key
 from scheduler.core.reasons import Code, Reason
 from scheduler.core.rosters import Roster
 from scheduler.core.shapes import Shape
@@ -55,16 +54,19 @@ class Moment:
         return tuple(made[rank] for rank in range(self.census.size))
 
     def candidate(self, worker: str) -> Candidate:
-        """One worker's, by asking it everything; KeyError where the fleet has no such worker."""
-        return self._candidate(self.census.rank_of[worker], tuple(CAPABILITY), tuple(AVAILABILITY))
+        """One worker's, by asking it only what is known to stand against it; KeyError where the fleet has no such."""
+        rank = self.census.rank_of[worker]
+        verdict, codes = next(part for part, workers in self.parts().items() if workers >> rank & 1)
+        if verdict is Verdict.INCOMPATIBLE:
+            return Candidate(worker=worker, reasons=compatibility_reasons(self.entry, self.board.views[rank], codes))
+        return self._able_candidate(rank, codes)
 
     def _able_candidate(self, rank: int, codes: tuple[Code, ...]) -> Candidate:
         """A compatible worker's. Jobs of one shape are told the same of a worker until something is taken of it."""
         state = (self.board.placed_before(rank, self.epoch), codes, self.avoided)
         said = self.shape.said.get(rank)
         if said is None or said[0] != state:
-            found = self._candidate(rank, (), codes)
-            said = self.shape.said[rank] = (state, found.reasons, found.key)
+            said = self.shape.said[rank] = (state, *self._said(rank, codes))
         return Candidate(
             worker=self.census.roster.ids[rank],
             reasons=said[1],
@@ -72,18 +74,12 @@ class Moment:
             key=said[2],
         )
 
-    def _candidate(self, rank: int, never: tuple[Code, ...], not_now: tuple[Code, ...]) -> Candidate:
+    def _said(self, rank: int, codes: tuple[Code, ...]) -> tuple[tuple[Reason, ...], Key | None]:
+        """The reasons against one compatible worker at this moment; if there are none, the policy's key instead."""
         view = self.board.view(rank, self.epoch)
-        reasons = compatibility_reasons(self.entry, view, never)
-        if not reasons:
-            setting = Setting(closed=self.shape.closed, avoided=self.avoided)
-            reasons = availability_reasons(self.entry, view, setting, not_now)
-        return Candidate(
-            worker=view.id,
-            reasons=reasons,
-            selected=bool(self.chosen >> rank & 1),
-            key=None if reasons else policy_key(self.entry, view),
-        )
+        setting = Setting(closed=self.shape.closed, avoided=self.avoided)
+        reasons = availability_reasons(self.entry, view, setting, codes)
+        return reasons, None if reasons else policy_key(self.entry, view)
 
     def _able(self) -> Split:
         return self.shape.unavailable(self.epoch, self._avoided())
