@@ -16,6 +16,10 @@ _COMMANDS = {
         "scheduler.cli_offline:compat",
         "Say of one worker and one job from files which checks pass and which fail.",
     ),
+    "matrix": (
+        "scheduler.cli_matrix:matrix",
+        "List which systems, devices, drivers and builds of frameworks work together.",
+    ),
     "token": ("gpulayer_site.cli_server:token", "Make API tokens."),
     "admin": ("gpulayer_site.cli_server:admin", "Get in as the administrator."),
     "doctor": ("gpulayer_site.doctor:doctor", "Look for what is wrong with this installation."),

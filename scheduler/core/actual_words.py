@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from scheduler.core.availability import charges, free_cpu, free_disk, free_memory, slots_of
+from scheduler.core.builds import builds_asked
+from scheduler.core.capability_matrix import described
 from scheduler.core.capability_software import environment_of, torch_of
 from scheduler.core.fleet import EnvironmentView, WorkerView
 from scheduler.core.matching import free_devices, is_whole, qualifying
@@ -80,6 +82,14 @@ def _torch(entry: QueueEntry, worker: WorkerView) -> str:
     return torch_of(worker.facts, entry.spec.runtime.environment) or UNKNOWN_VALUE
 
 
+def _combination(entry: QueueEntry, worker: WorkerView) -> str:
+    """`linux x86_64, torch 2.6.0+cu124, driver 550.54.15`, as far as it is asked."""
+    facts, builds = worker.facts, builds_asked(entry.spec, worker.facts)
+    platform = f"{facts.os or 'unknown OS'} {facts.arch or 'of unknown architecture'}"
+    driver = [f"driver {facts.driver or UNKNOWN_VALUE}"] if builds else []
+    return ", ".join([platform, *map(described, builds), *driver])
+
+
 def _address(entry: QueueEntry, worker: WorkerView) -> str:
     return worker.facts.advertise_address or UNKNOWN_VALUE
 
@@ -110,7 +120,7 @@ def _tally(texts: list[str]) -> str:
 
 
 def _together(entry: QueueEntry, worker: WorkerView) -> str:
-    found = qualifying(entry.spec.resources, worker.facts)
+    found = qualifying(entry.spec, worker.facts)
     return (
         f"{counted(len(found), 'device')} of {len(worker.facts.devices or ()):,} {'do' if len(found) != 1 else 'does'}"
     )
@@ -157,7 +167,7 @@ _ACTUAL: dict[Code, Actual] = {
     Code.ENVIRONMENT: _environment,
     Code.PYTHON: _in_environment(lambda environment, entry: environment.python or UNKNOWN_VALUE),
     Code.FRAMEWORK: _in_environment(_frameworks),
-    Code.SUPPORT_MATRIX: _torch,
+    Code.SUPPORT_MATRIX: _combination,
     Code.GPU_COUNT: _count,
     Code.GPU_MIG: _whole,
     Code.GPU_ACCELERATOR: _of_devices("kind"),

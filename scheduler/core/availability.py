@@ -67,7 +67,7 @@ def has_a_free_slot(entry: QueueEntry, worker: WorkerView, setting: Setting) -> 
     """It takes one more task; `required` and `actual` are slots, `have` of `of` the devices that are free."""
     slots, taken = slots_of(worker), len(worker.tasks)
     if taken >= slots:
-        wanted = qualifying(entry.spec.resources, worker.facts)
+        wanted = qualifying(entry.spec, worker.facts)
         yield Reason(
             code=Code.SLOTS, field="", required=taken + 1, actual=slots, holders=_jobs(worker.tasks),
             have=len(free_devices(entry, worker)) if wanted else None,
@@ -177,7 +177,7 @@ def charges(entry: QueueEntry, worker: WorkerView) -> dict[Code, list[DeviceView
         Code.GPU_UNHEALTHY: [], Code.GPU_RESERVED: [], Code.GPU_FOREIGN: [], Code.GPU_IN_USE: [],
     }  # fmt: skip
     held = held_devices(worker)
-    for device in qualifying(entry.spec.resources, worker.facts):
+    for device in qualifying(entry.spec, worker.facts):
         if device.healthy is False:
             charges[Code.GPU_UNHEALTHY].append(device)
         elif is_reserved_from(entry, device.reserved_for):

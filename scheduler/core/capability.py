@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator
 
 from scheduler.core import capability_devices as devices
 from scheduler.core import capability_software as software
+from scheduler.core.capability_matrix import is_a_supported_combination
 from scheduler.core.fleet import WorkerFacts
-from scheduler.core.matching import canonical_arch, canonical_os, in_full, is_reserved_from
+from scheduler.core.matching import in_full, is_reserved_from
+from scheduler.core.platforms import canonical_arch, canonical_os
 from scheduler.core.reasons import Code, Reason
 from scheduler.core.spec import QueueEntry
 
@@ -114,6 +116,7 @@ CAPABILITY: dict[Code, Check] = {
     Code.ENVIRONMENT: software.has_the_environment,
     Code.PYTHON: software.has_the_python,
     Code.FRAMEWORK: software.has_the_frameworks,
+    Code.SUPPORT_MATRIX: is_a_supported_combination,
     Code.GPU_COUNT: devices.has_enough_devices,
     Code.GPU_MIG: devices.has_enough_whole_devices,
     Code.GPU_ACCELERATOR: devices.has_enough_of_the_accelerator,

@@ -11,10 +11,13 @@ from dataclasses import replace
 from typing import TypeVar
 
 from scheduler.core import matching
+from scheduler.core.builds import builds_asked
+from scheduler.core.capability_matrix import described, too_few_have_code
 from scheduler.core.fleet import DeviceView, WorkerFacts
-from scheduler.core.matching import Meets, is_whole, one_kind, suits
+from scheduler.core.matching import Answer, Meets, is_whole, meets_all_of_it, one_kind, suits
 from scheduler.core.reasons import Code, Fact, Reason
 from scheduler.core.spec import Accelerator, QueueEntry
+from scheduler.core.suitability import every_build_has_code, host_of
 from scheduler.core.versions import parse_version
 
 Devices = tuple[DeviceView, ...]
@@ -121,14 +124,29 @@ def has_enough_with_all_of_it(entry: QueueEntry, worker: WorkerFacts) -> Iterato
     whole = _whole(worker)
     if not asked.gpus or len(whole) < asked.gpus or not all(_often_enough(entry, whole)):
         return
-    have = len(one_kind((device for device in whole if suits(asked, device)), asked.gpus))
-    if have < asked.gpus:
-        perhaps = len(one_kind((device for device in whole if suits(asked, device) is not False), asked.gpus))
+    answers = [suits(entry.spec, worker, device) for device in whole]
+    have = _of_one_kind(whole, answers, (True,), asked.gpus)
+    if have < asked.gpus and not too_few_have_code(entry.spec, worker):
+        perhaps = _of_one_kind(whole, answers, (True, None), asked.gpus)
         kinds = tuple(device.kind.value if device.kind else "unknown" for device in whole)
         yield Reason(
             code=Code.GPU_COMBINATION, field="resources.gpus", required=asked.gpus, actual=kinds,
             unknown=perhaps >= asked.gpus, have=have, of=len(worker.devices or ()), enough_at=have or None,
+            subject=_without_code(entry, worker, whole),
         )  # fmt: skip
+
+
+def _without_code(entry: QueueEntry, worker: WorkerFacts, whole: Devices) -> str | None:
+    """The builds for want of whose code some device doesn't qualify that meets everything else."""
+    builds, host = builds_asked(entry.spec, worker), host_of(worker)
+    stated = [device for device in whole if meets_all_of_it(entry.spec.resources, device)]
+    if all(every_build_has_code(builds, host, device) for device in stated):
+        return None
+    return ", ".join(map(described, builds))
+
+
+def _of_one_kind(whole: Devices, answers: list[Answer], wanted: tuple[Answer, ...], count: int) -> int:
+    return len(one_kind((device for device, answer in zip(whole, answers, strict=True) if answer in wanted), count))
 
 
 def _whole(worker: WorkerFacts) -> Devices:

@@ -5,22 +5,32 @@ A census holds as long as the facts do; what tasks take and how workers fare fro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
-from operator import attrgetter
+from functools import cached_property, reduce
+from operator import attrgetter, or_
 
 from scheduler.core.availability import slots_of
 from scheduler.core.bits import groups_of, of_ranks, where
+from scheduler.core.builds import frameworks_asked
 from scheduler.core.capability import CAPABILITY
+from scheduler.core.capability_matrix import anything_newer, newer_than_the_table
 from scheduler.core.capability_software import torch_of
 from scheduler.core.fleet import WorkerFacts, WorkerView
 from scheduler.core.gang import Version
 from scheduler.core.matching import holders_of, in_full
 from scheduler.core.notes import Names
-from scheduler.core.questions import Question, Reads, condition_of, devices_of, environments_of, reservation_of
+from scheduler.core.questions import (
+    TOLD_APART_BY,
+    Question,
+    Reads,
+    condition_of,
+    environments_of,
+    equipment_of,
+    reservation_of,
+)
 from scheduler.core.rosters import Roster
-from scheduler.core.spec import Origin, QueueEntry
+from scheduler.core.spec import JobSpec, Origin, QueueEntry
 
 UNKNOWN = -1
 """Stands for an unknown amount: less than any that is asked for."""
@@ -111,6 +121,23 @@ class Census:
 
         return self._once((question.code, ask), find)
 
+    def newer(self, spec: JobSpec, workers: int) -> Iterator[str]:
+        """What of these workers the table of supported combinations doesn't know yet, as far as the job asks it."""
+        needs = frameworks_asked(spec)
+        if not needs:
+            return
+        samples = self._answers.classes(equipment_of).samples
+        classes = self.classes(equipment_of).items()
+
+        def find() -> int:
+            newer = [members for number, members in classes if anything_newer(spec, samples[number])]
+            return reduce(or_, newer, 0)
+
+        workers &= self._once(("newer", spec.runtime.environment, needs), find)
+        for number, members in classes if workers else ():
+            if members & workers:
+                yield from newer_than_the_table(spec, samples[number])
+
     def not_among(self, ids: tuple[str, ...]) -> int:
         """The workers that a pin leaves out."""
         ranks = self.rank_of
@@ -198,12 +225,19 @@ class Census:
         """For each worker, the number of its class."""
         if reads not in self._numbers:
             classes = self._answers.classes(reads)
-            if reads is devices_of:  # conditions tell workers apart by their devices already
-                known = {condition: classes.number(self.samples[condition]) for condition in set(self.conditions)}
-                self._numbers[reads] = [known[condition] for condition in self.conditions]
-            else:
+            told = self._told_apart(reads) if reads in TOLD_APART_BY else None
+            if told is None:
                 self._numbers[reads] = [classes.number(facts) for facts in self.facts]
+            else:
+                samples = dict(zip(told, self.facts, strict=True))
+                known = {apart: classes.number(facts) for apart, facts in samples.items()}
+                self._numbers[reads] = [known[apart] for apart in told]
         return self._numbers[reads]
+
+    def _told_apart(self, reads: Reads) -> list[tuple[Hashable, ...]]:
+        """For each worker, a few values that are alike where its facts read alike in this way."""
+        facts, ways = TOLD_APART_BY[reads]
+        return list(zip(*(map(fact, self.facts) for fact in facts), *map(self.numbers, ways), strict=True))
 
     def _default_slots(self, condition: int) -> int:
         return slots_of(WorkerView(facts=replace(self.samples[condition], max_concurrent_tasks=None)))

@@ -53,7 +53,7 @@ def why_not_asked(code: Code, entry: QueueEntry, failed: Collection[Code]) -> st
         return "availability is asked only of workers that can run the job"
     if code.text.startswith("dist_") and entry.spec.distributed is None:
         return "asked only of distributed jobs"
-    if code.text.startswith("gpu_") and not entry.spec.resources.gpus:
+    if (code.text.startswith("gpu_") or code is Code.SUPPORT_MATRIX) and not entry.spec.resources.gpus:
         return "the job asks for no GPU"
     if not _STATED.get(code, _always)(entry):
         return "the job does not ask for it"

@@ -11,7 +11,7 @@ from scheduler.core.codec_job import job_to_document
 from scheduler.core.codec_worker import facts_to_document, instant_text, worker_to_document
 from scheduler.core.decision import Assignment, Candidate, Listed, SchedulingDecision, Tier, TierStatus
 from scheduler.core.errors import DocumentError, Problem
-from scheduler.core.reasons import CODES, Fact, GroupReason, Note, NoteCode, Reason
+from scheduler.core.reasons import CODES, Fact, GroupReason, Matter, Note, NoteCode, Reason
 from scheduler.core.sentences import group_sentence, note_sentence, sentence
 from scheduler.core.spec import Policy
 
@@ -131,6 +131,8 @@ def reason_to_document(reason: Reason) -> Document:
         "holders": list(reason.holders) or None,
         "until": instant_text(reason.until),
         "since": instant_text(reason.since),
+        "matter": None if reason.matter is None else reason.matter.value,
+        "row": reason.row,
     }
     document |= {name: value for name, value in where_they_apply.items() if value is not None}
     return document | {"message": sentence(reason)}
@@ -186,6 +188,8 @@ def _read_reason(document: Mapping[str, Any]) -> Reason:
         holders=tuple(document.get("holders", ())),
         until=_read_instant(document.get("until")),
         since=_read_instant(document.get("since")),
+        matter=None if document.get("matter") is None else Matter(document["matter"]),
+        row=document.get("row"),
     )
 
 

@@ -69,7 +69,7 @@ class DeviceBoard:
         request = Request(entry.spec.resources.gpus)
         for condition, members in self._census.classes(condition_of).items():
             worker = WorkerView(facts=self._census.samples[condition])
-            usable = mask_of(device.index for device in qualifying(entry.spec.resources, worker.facts))
+            usable = mask_of(device.index for device in qualifying(entry.spec, worker.facts))
             for code, charged in charges(entry, worker).items():
                 if charged:
                     usable &= ~mask_of(device.index for device in charged)

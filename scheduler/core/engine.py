@@ -130,7 +130,7 @@ class Pass:
         return shape
 
     def _request(self, entry: QueueEntry, claims: frozenset[str]) -> Request | None:
-        ask = device_ask(entry.spec.resources)
+        ask = device_ask(entry.spec)
         if ask is None:
             return None
         request = self._requests.get((ask, claims))

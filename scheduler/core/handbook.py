@@ -100,8 +100,15 @@ HANDBOOK: dict[Code, Page] = {
         "`subject` is the framework's name",
     ),
     Code.SUPPORT_MATRIX: Page(
-        "The combination of system, driver, devices and framework build is not a supported one.",
-        "what would be supported", "what is there", "Use the build or the driver that the reason names.",
+        "The worker's platform, driver, Python, build of a framework and devices are not known to work together. Asked"
+        " of jobs that want GPUs: of the platform always, of the build where the job names the framework or is"
+        " distributed. `gpulayer matrix` lists what is supported.",
+        "what would be supported, by `matter`: the kind of device, a range of Python, a driver, a number of devices",
+        "what is there: the platform, the kind of build, Python, the driver, the capabilities that have no code",
+        "Use the build, driver or Python that the reason names, or an environment that has it.",
+        "`matter` is `platform`, `build`, `python`, `driver`, `code` or `ptx` (the driver cannot compile the code);"
+        " `subject` is the build, `row` the row of the matrix that says so, `enough_at` what would do, `have` of `of`"
+        " devices are served, `devices` lists the others",
     ),
     Code.GPU_COUNT: Page(
         "The worker has fewer devices than the job asks for, whatever they are.",
@@ -141,7 +148,7 @@ HANDBOOK: dict[Code, Page] = {
         "Each requirement alone is met by enough devices, but not all of them by the same devices of one kind.",
         "the number asked for", "the kind of each whole device",
         "Drop one of the per-device requirements, or ask for fewer devices.",
-        "`have` of `of` devices meet everything together",
+        "`have` of `of` devices meet everything together; `subject` is a build that has no code for some of the others",
     ),
     Code.DIST_LAUNCHER: Page(
         "The environment does not have the launcher of a distributed job.",

@@ -6,28 +6,15 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
+from scheduler.core.builds import builds_asked
 from scheduler.core.fleet import DEFAULT_FOREIGN_ALLOWANCE_BYTES, DeviceView, WorkerFacts, WorkerView
 from scheduler.core.holders import holder
-from scheduler.core.spec import Accelerator, QueueEntry, Resources
+from scheduler.core.spec import Accelerator, JobSpec, QueueEntry, Resources
+from scheduler.core.suitability import every_build_has_code, host_of
 from scheduler.core.versions import satisfies
 
 Answer = bool | None
 Meets = Callable[[Resources, DeviceView], Answer]
-
-_SAME_OS = {"darwin": "macos"}
-_SAME_ARCH = {"amd64": "x86_64", "aarch64": "arm64"}
-
-
-def canonical_os(name: str) -> str:
-    """One spelling for each operating system."""
-    folded = name.casefold()
-    return _SAME_OS.get(folded, folded)
-
-
-def canonical_arch(name: str) -> str:
-    """One spelling for each processor architecture."""
-    folded = name.casefold()
-    return _SAME_ARCH.get(folded, folded)
 
 
 def holders_of(entry: QueueEntry) -> frozenset[str]:
@@ -97,12 +84,18 @@ PER_DEVICE: tuple[Meets, ...] = (
 )
 
 
-def suits(asked: Resources, device: DeviceView) -> Answer:
-    """Whether the device is whole and meets every per-device requirement."""
+def meets_all_of_it(asked: Resources, device: DeviceView) -> Answer:
+    """Whether the device is whole and meets every per-device requirement that the job states."""
     if not is_whole(device):
         return False
-    answers = [meets(asked, device) for meets in PER_DEVICE]
-    return False if False in answers else None if None in answers else True
+    return _all_of([meets(asked, device) for meets in PER_DEVICE])
+
+
+def suits(spec: JobSpec, facts: WorkerFacts, device: DeviceView) -> Answer:
+    """Whether it meets all of that, and the framework that the job needs beside it has code for it."""
+    stated = meets_all_of_it(spec.resources, device)
+    builds = builds_asked(spec, facts) if stated is not False else ()
+    return _all_of([stated, every_build_has_code(builds, host_of(facts), device)]) if builds else stated
 
 
 def one_kind(devices: Iterable[DeviceView], count: int) -> tuple[DeviceView, ...]:
@@ -118,11 +111,12 @@ def one_kind(devices: Iterable[DeviceView], count: int) -> tuple[DeviceView, ...
     return tuple(next(alike for alike in kinds.values() if len(alike) >= reached))
 
 
-def qualifying(asked: Resources, facts: WorkerFacts) -> tuple[DeviceView, ...]:
+def qualifying(spec: JobSpec, facts: WorkerFacts) -> tuple[DeviceView, ...]:
     """The devices from which a task's are picked, free or not: they suit and are of one kind."""
-    if not asked.gpus:
+    count = spec.resources.gpus
+    if not count:
         return ()
-    return one_kind((device for device in facts.devices or () if suits(asked, device)), asked.gpus)
+    return one_kind((device for device in facts.devices or () if suits(spec, facts, device)), count)
 
 
 def uses_too_much_outside(facts: WorkerFacts, device: DeviceView) -> bool:
@@ -143,7 +137,7 @@ def free_devices(entry: QueueEntry, worker: WorkerView) -> tuple[DeviceView, ...
     held = held_devices(worker)
     return tuple(
         device
-        for device in qualifying(entry.spec.resources, worker.facts)
+        for device in qualifying(entry.spec, worker.facts)
         if can_be_given(entry, worker.facts, device) and device.index not in held
     )
 
@@ -155,6 +149,10 @@ def can_be_given(entry: QueueEntry, facts: WorkerFacts, device: DeviceView) -> b
         or is_reserved_from(entry, device.reserved_for)
         or uses_too_much_outside(facts, device)
     )  # fmt: skip
+
+
+def _all_of(answers: list[Answer]) -> Answer:
+    return False if False in answers else None if None in answers else True
 
 
 @lru_cache(maxsize=16384)

@@ -47,11 +47,14 @@ class Names:
         return frozenset(named | {DEFAULT_ENVIRONMENT})
 
 
-def notes(spec: JobSpec, names: Names) -> tuple[Note, ...]:
-    """Remarks on the job against the whole fleet, in a fixed order."""
+def notes(spec: JobSpec, names: Names, newer: Iterable[str] = ()) -> tuple[Note, ...]:
+    """Remarks on the job against the whole fleet, in a fixed order.
+
+    `newer` is what of its compatible workers is newer than the table of supported combinations.
+    """
     if not names.any_workers:
         return (Note(code=NoteCode.NO_WORKERS),)
-    return (*_pins(spec, names), *_labels(spec, names), *_environment(spec, names))
+    return (*_pins(spec, names), *_labels(spec, names), *_environment(spec, names), *_newer(newer))
 
 
 def _pins(spec: JobSpec, names: Names) -> Iterator[Note]:
@@ -79,3 +82,8 @@ def _environment(spec: JobSpec, names: Names) -> Iterator[Note]:
     if wanted != DEFAULT_ENVIRONMENT and wanted not in names.environments:
         near = nearest(wanted, names.environments)
         yield Note(code=NoteCode.ENVIRONMENT_UNKNOWN, subject=wanted, nearest=near)
+
+
+def _newer(subjects: Iterable[str]) -> Iterator[Note]:
+    for subject in sorted(set(subjects)):
+        yield Note(code=NoteCode.NEWER_THAN_MATRIX, subject=subject)

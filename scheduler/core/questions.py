@@ -10,11 +10,13 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from operator import attrgetter
 
+from scheduler.core.builds import frameworks_asked
 from scheduler.core.capability_software import DEFAULT_ENVIRONMENT
 from scheduler.core.fleet import WorkerFacts
 from scheduler.core.matching import in_full, uses_too_much_outside
 from scheduler.core.reasons import Code
-from scheduler.core.spec import QueueEntry, Resources
+from scheduler.core.spec import JobSpec, QueueEntry
+from scheduler.core.suitability import without_code
 
 Reads = Callable[[WorkerFacts], Hashable]
 _device_facts = attrgetter("index", "model", "kind", "memory_bytes", "memory_kind", "compute_capability", "mig")
@@ -35,13 +37,23 @@ def devices_of(facts: WorkerFacts) -> Hashable:
 
 
 def condition_of(facts: WorkerFacts) -> Hashable:
-    """A worker's devices, and which of them something other than a task may keep from a job."""
+    """A worker's devices, which of them something other than a task may keep from a job, and which have no code."""
     troubled = tuple(
         (device.index, device.healthy is False, device.reserved_for, uses_too_much_outside(facts, device))
         for device in facts.devices or ()
         if device.healthy is False or device.reserved_for is not None or uses_too_much_outside(facts, device)
     )
-    return (devices_of(facts), troubled)
+    return (devices_of(facts), troubled, without_code(facts))
+
+
+def platform_of(facts: WorkerFacts) -> Hashable:
+    """A worker's devices, and what they must be supported on."""
+    return (facts.os, facts.arch, devices_of(facts))
+
+
+def equipment_of(facts: WorkerFacts) -> Hashable:
+    """A worker's devices, and everything that decides what can use them."""
+    return (facts.os, facts.arch, facts.driver, facts.environments, devices_of(facts))
 
 
 def environments_of(facts: WorkerFacts) -> Hashable:
@@ -59,18 +71,28 @@ def reservation_of(facts: WorkerFacts) -> Hashable:
     return facts.reserved_for and (in_full(facts.reserved_for), facts.reserved_until is not None)
 
 
-def device_ask(asked: Resources) -> Hashable:
-    """What a job asks of devices; None where it asks for none."""
+def device_ask(spec: JobSpec) -> Hashable:
+    """What a job asks of devices, and what must have code for them, in which environment; None if it wants none."""
+    asked, needs = spec.resources, frameworks_asked(spec)
     if not asked.gpus:
         return None
     return (
         asked.gpus, asked.accelerator, asked.gpu_models, asked.gpu_memory_bytes, asked.gpu_memory_kind,
-        asked.compute_capability,
+        asked.compute_capability, (spec.runtime.environment, needs) if needs else None,
     )  # fmt: skip
 
 
 def _devices(entry: QueueEntry) -> Hashable:
-    return device_ask(entry.spec.resources)
+    return device_ask(entry.spec)
+
+
+def _devices_alone(entry: QueueEntry) -> Hashable:
+    return None if frameworks_asked(entry.spec) else device_ask(entry.spec)
+
+
+def _devices_and_code(entry: QueueEntry) -> Hashable:
+    """What a job asks of devices that a framework must have code for; None where none must."""
+    return device_ask(entry.spec) if frameworks_asked(entry.spec) else None
 
 
 def _named_environment(entry: QueueEntry) -> str | None:
@@ -103,6 +125,8 @@ QUESTIONS = (
     Question(Code.ENVIRONMENT, _named_environment, environments_of),
     Question(Code.PYTHON, _in_environment(attrgetter("spec.runtime.python")), environments_of),
     Question(Code.FRAMEWORK, _in_environment(attrgetter("spec.runtime.frameworks")), environments_of),
+    Question(Code.SUPPORT_MATRIX, _devices_alone, platform_of),
+    Question(Code.SUPPORT_MATRIX, _devices_and_code, equipment_of),
     Question(Code.GPU_COUNT, _devices, devices_of),
     Question(Code.GPU_MIG, _devices, devices_of),
     Question(Code.GPU_ACCELERATOR, _devices, devices_of),
@@ -110,7 +134,8 @@ QUESTIONS = (
     Question(Code.GPU_MEMORY, _devices, devices_of),
     Question(Code.GPU_MEMORY_KIND, _devices, devices_of),
     Question(Code.GPU_COMPUTE_CAPABILITY, _devices, devices_of),
-    Question(Code.GPU_COMBINATION, _devices, devices_of),
+    Question(Code.GPU_COMBINATION, _devices_alone, devices_of),
+    Question(Code.GPU_COMBINATION, _devices_and_code, equipment_of),
     Question(Code.DIST_LAUNCHER, _of_gang("launcher"), environments_of),
     Question(Code.DIST_BACKEND, _of_gang("comm_backend"), environments_of),
     Question(Code.DIST_TORCH, _in_environment(_is_gang), environments_of),
@@ -118,5 +143,12 @@ QUESTIONS = (
 )
 """Not here: what is asked of a worker's own name, labels, reservation and sizes, of which there is no class."""
 
+TOLD_APART_BY: dict[Reads, tuple[tuple[Reads, ...], tuple[Reads, ...]]] = {
+    devices_of: ((), (condition_of,)),
+    platform_of: ((attrgetter("os"), attrgetter("arch")), (devices_of,)),
+    equipment_of: ((attrgetter("os"), attrgetter("arch"), attrgetter("driver")), (devices_of, environments_of)),
+}
+"""Ways of reading whose classes follow from a few facts and the classes by other ways: found without reading it all."""
+
 READS: dict[Code, Reads] = {question.code: question.reads for question in QUESTIONS} | {Code.RESERVED: reservation_of}
-"""By code, how facts are read for its classes."""
+"""By code, how facts are read for its classes; where there are two ways, by the finer one."""

@@ -77,6 +77,21 @@ ORDER: dict[Code, int] = {code: place for place, code in enumerate(Code)}
 Fact = str | int | bool | tuple[str, ...] | None
 
 
+class Matter(StrEnum):
+    """What of a combination the support matrix says no to."""
+
+    PLATFORM = "platform"
+    """The operating system and architecture, for this kind of device or this kind of build."""
+    BUILD = "build"
+    """The build is for another kind of device, or for none."""
+    PYTHON = "python"
+    DRIVER = "driver"
+    CODE = "code"
+    """The build has no code for the devices."""
+    PTX = "ptx"
+    """The build has code that this driver cannot compile."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
     """One failed check. Sizes are bytes and CPU cores thousandths in `required`, `actual` and `enough_at`."""
@@ -99,6 +114,10 @@ class Reason:
     holders: tuple[str, ...] = ()
     until: datetime | None = None
     since: datetime | None = None
+    matter: Matter | None = None
+    """Of `support_matrix`: what it is about."""
+    row: str | None = None
+    """Of `support_matrix`: the row of the table that says so."""
 
 
 class NoteCode(StrEnum):

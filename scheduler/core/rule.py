@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from scheduler.core.availability import Setting
+from scheduler.core.capability_matrix import newer_than_the_table
 from scheduler.core.capability_software import torch_of
 from scheduler.core.decision import Assignment, Candidate, Listed, SchedulingDecision
 from scheduler.core.devices import pick_devices
@@ -45,7 +46,7 @@ def decide(entry: QueueEntry, fleet: Iterable[WorkerView]) -> SchedulingDecision
             for rank, worker in enumerate(choice.chosen)
         ),
         group_reasons=choice.group_reasons,
-        notes=notes(entry.spec, Names(worker.facts for worker in workers)),
+        notes=notes(entry.spec, Names(worker.facts for worker in workers), _newer(entry, able)),
         ever_schedulable=could_ever(entry, compatible),
         evidence=Listed(
             Candidate(
@@ -57,6 +58,11 @@ def decide(entry: QueueEntry, fleet: Iterable[WorkerView]) -> SchedulingDecision
             for worker in workers
         ),
     )
+
+
+def _newer(entry: QueueEntry, able: Iterable[WorkerView]) -> Iterator[str]:
+    for worker in able:
+        yield from newer_than_the_table(entry.spec, worker.facts)
 
 
 def _version(entry: QueueEntry, worker: WorkerView) -> Version:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scheduler.core.quantities import cores, sizes
 from scheduler.core.reasons import Code, Reason
+from scheduler.core.sentences_matrix import support_matrix
 from scheduler.core.versions import only_its_tail_is_to_blame
 from scheduler.core.words import (
     UNKNOWN,
@@ -89,13 +90,6 @@ def _framework(reason: Reason, clock: Clock) -> str:
     return _version(reason, reason.subject or "framework")
 
 
-def _support_matrix(reason: Reason, clock: Clock) -> str:
-    what = f"{reason.subject}: " if reason.subject else ""
-    if reason.unknown:
-        return f"{what}support unknown ({UNKNOWN}), needs {listed(reason.required)}"
-    return f"{what}{listed(reason.actual)} is not supported, needs {listed(reason.required)}"
-
-
 def _has_not(what: str) -> Words:
     def say(reason: Reason, clock: Clock) -> str:
         if reason.unknown:
@@ -138,7 +132,7 @@ SENTENCES: dict[Code, Words] = {
     Code.ENVIRONMENT: _environment,
     Code.PYTHON: _python,
     Code.FRAMEWORK: _framework,
-    Code.SUPPORT_MATRIX: _support_matrix,
+    Code.SUPPORT_MATRIX: support_matrix,
     Code.DIST_LAUNCHER: _has_not("launcher"),
     Code.DIST_BACKEND: _has_not("communication backend"),
     Code.DIST_TORCH: _dist_torch,

@@ -89,7 +89,8 @@ def _gpu_combination(reason: Reason, clock: Clock) -> str:
     tally = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
     needed = f"needs {counted(number(reason.required), 'GPU')} of one kind that each meet every requirement together"
     unknown = f", the rest is unknown ({UNKNOWN})" if reason.unknown else ""
-    return f"{needed}; {part(have, reason.of)} {agrees(have, 'does', 'do')}{unknown} (has {tally or 'none'})"
+    code = f"; those without kernels of {reason.subject} do not count" if reason.subject else ""
+    return f"{needed}; {part(have, reason.of)} {agrees(have, 'does', 'do')}{unknown} (has {tally or 'none'}){code}"
 
 
 def _too_few_free(cause: Words) -> Words:

@@ -56,7 +56,7 @@ class Shape:
     @cached_property
     def notes(self) -> tuple[Note, ...]:
         """What no single worker can say."""
-        return notes(self._spec, self._census.names)
+        return notes(self._spec, self._census.names, self._census.newer(self._spec, self.compatible))
 
     def in_tier(self, tier: Origin) -> int:
         """The compatible workers of one tier."""

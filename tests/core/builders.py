@@ -92,7 +92,7 @@ def a_worker(
     named = {"default": environment or an_environment()} | (environments or {})
     defaults: dict[str, object] = {
         "os": "linux", "arch": "x86_64", "cpu_millicores": 64_000, "memory_bytes": 512 * GB, "disk_bytes": 2000 * GB,
-        "advertise_address": f"{id}.internal",
+        "driver": "550.54.15", "advertise_address": f"{id}.internal",
     }  # fmt: skip
     held = tuple(TaskLoad(job_id="j-0", devices=(index,)) for index in busy)
     return WorkerView(

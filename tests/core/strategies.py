@@ -11,7 +11,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from scheduler.core.fleet import DeviceView, EnvironmentView, TaskLoad, WorkerFacts, WorkerView
+from scheduler.core.fleet import DeviceView, EnvironmentView, TaskLoad, TorchBuild, WorkerFacts, WorkerView
 from scheduler.core.spec import (
     Accelerator,
     Distributed,
@@ -36,18 +36,27 @@ RESERVATIONS: Choices = {
 }  # fmt: skip
 DEVICES: Choices = RESERVATIONS | {
     "model": ("Tesla T4", None), "kind": (Accelerator.ROCM, None), "memory_bytes": (16 * GB, None),
-    "memory_kind": (MemoryKind.UNIFIED, None), "compute_capability": ("7.5", "10.0", None), "mig": (True, None),
+    "memory_kind": (MemoryKind.UNIFIED, None), "compute_capability": ("7.5", "10.0", "14.0", None), "mig": (True, None),
     "healthy": (False, None), "foreign_memory_bytes": (2 * GB, None),
 }  # fmt: skip
 ENVIRONMENTS: Choices = {
-    "python": ("3.9.18", None), "launchers": ((), None), "comm_backends": (("gloo",), None),
-    "frameworks": ((), None, (("torch", "2.4.1"),), (("torch", "2.7.0.dev1"),), (("torch", "nonsense"),)),
+    "python": ("3.8.18", "3.99.1", None), "launchers": ((), None), "comm_backends": (("gloo",), None),
+    "frameworks": (
+        (), None, (("torch", "2.4.1"),), (("torch", "2.7.0.dev1+cu128"),), (("torch", "nonsense"),),
+        (("torch", "2.6.0+cpu"),), (("torch", "2.6.0+rocm6.2.4"),), (("torch", "9.1.0+cu151"),),
+        (("torch", "2.11.0+cu130"),),
+    ),
+    "torch_build": (
+        TorchBuild(), TorchBuild(cuda="12.8"), TorchBuild(hip="6.2"), TorchBuild(cuda="12.4", archs=("sm_80",)),
+        TorchBuild(cuda="13.0", archs=("sm_75", "compute_75")),
+    ),
 }  # fmt: skip
 HOSTS: Choices = RESERVATIONS | {
     "origin": (Origin.REMOTE, Origin.REMOTE, Origin.CLOUD), "provider": ("aws", "GCP"), "region": ("eu",),
     "os": ("Darwin", None), "arch": ("AMD64", None), "cpu_millicores": (4000, None), "memory_bytes": (16 * GB, None),
     "disk_bytes": (None,), "advertise_address": (None,), "max_concurrent_tasks": (1, 4),
     "labels": ((("zone", "a"),), (("zone", "b"),)), "devices": (None, ()), "foreign_allowance_bytes": (0, 5 * GB),
+    "driver": ("570.124.06", "450.1", None),
 }  # fmt: skip
 STATES: Choices = {"online": (False,), "draining": (True,), "unhealthy": (True,), "state_note": ("a note",)}
 ASKED: Choices = {
@@ -69,11 +78,11 @@ A_DEVICE = DeviceView(
     compute_capability="8.0", mig=False, healthy=True, foreign_memory_bytes=0,
 )  # fmt: skip
 AN_ENVIRONMENT = EnvironmentView(
-    python="3.11.9", frameworks=(("torch", "2.6.0"),), launchers=("torchrun",), comm_backends=("gloo", "nccl")
+    python="3.11.9", frameworks=(("torch", "2.6.0+cu124"),), launchers=("torchrun",), comm_backends=("gloo", "nccl")
 )
 A_HOST = WorkerFacts(
     id="", origin=Origin.LOCAL, os="linux", arch="x86_64", cpu_millicores=8000, memory_bytes=64 * GB,
-    disk_bytes=100 * GB, advertise_address="10.0.0.1",
+    disk_bytes=100 * GB, advertise_address="10.0.0.1", driver="550.54.15",
 )  # fmt: skip
 
 

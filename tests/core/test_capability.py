@@ -161,9 +161,12 @@ DEVICES = [
         a_job(gpus=2, accelerator=Accelerator.CUDA), a_worker(gpus=two_makers), [C.GPU_ACCELERATOR],
         id="two CUDA devices where one is",
     ),
-    pytest.param(a_job(gpus=1), a_worker(gpus=devices("T4", kind=None)), [], id="one device of unknown kind is alone"),
     pytest.param(
-        a_job(gpus=2), a_worker(gpus=devices("2xT4", kind=None)), [C.GPU_COMBINATION],
+        a_job(gpus=1), a_worker(gpus=devices("T4", kind=None)), [C.SUPPORT_MATRIX],
+        id="whether a device of unknown kind is supported is unknown",
+    ),
+    pytest.param(
+        a_job(gpus=2), a_worker(gpus=devices("2xT4", kind=None)), [C.SUPPORT_MATRIX, C.GPU_COMBINATION],
         id="two of unknown kind may be of different ones",
     ),
 ]  # fmt: skip

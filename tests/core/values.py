@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from scheduler.core.decision import Assignment, Candidate, Listed, SchedulingDecision, Tier, TierStatus
 from scheduler.core.fleet import DeviceView, EnvironmentView, TaskLoad, TorchBuild, WorkerFacts, WorkerView
-from scheduler.core.reasons import Code, GroupReason, Kind, Note, NoteCode, Reason
+from scheduler.core.reasons import Code, GroupReason, Kind, Matter, Note, NoteCode, Reason
 from scheduler.core.spec import (
     Accelerator,
     Distributed,
@@ -189,6 +189,8 @@ REASONS = st.builds(
     holders=st.lists(HOLDERS | NAMES, max_size=3).map(tuple),
     until=maybe(MOMENTS),
     since=maybe(MOMENTS.map(lambda moment: moment + timedelta(microseconds=1))),
+    matter=maybe(st.sampled_from(Matter)),
+    row=maybe(NAMES),
 )
 TIERS = st.builds(Tier, st.sampled_from(["local", "remote", "cloud"]), st.sampled_from(TierStatus))
 NOTES = st.builds(Note, code=st.sampled_from(NoteCode), subject=NAMES, nearest=maybe(NAMES))

@@ -14,7 +14,7 @@ def worker(id: str, *devices: Document, **facts: object) -> Document:
         {"index": index, "kind": "cuda", "memory_kind": "dedicated"} | card for index, card in enumerate(devices)
     ]
     host = {"id": id, "origin": "local", "os": "linux", "arch": "x86_64", "cpu_cores": 32, "memory": "128GiB"}
-    return host | {"disk": "500GiB", "python": "3.11.9", "devices": numbered} | facts
+    return host | {"disk": "500GiB", "python": "3.11.9", "driver": "550.54.15", "devices": numbered} | facts
 
 
 def card(memory: str | None = "24GiB", capability: str | None = "8.6", **facts: object) -> Document:
@@ -91,10 +91,10 @@ SITUATIONS = {
     ),
     "every reason is told, and of an incompatible worker no availability": Situation(
         [
-            worker("w1", *[card()] * 4, state="offline", labels={"pool": "infer"}, frameworks={"torch": "2.4.1"}),
+            worker("w1", *[card()] * 4, state="offline", labels={"pool": "infer"}, frameworks={"torch": "2.4.1+cu121"}),
             worker("w2", *[card("80GiB")] * 2, state="offline", labels={"pool": "train"},
-            frameworks={"torch": "2.5.1"}),
-            worker("w3", card("80GiB"), labels={"pool": "train"}, frameworks={"torch": "2.5.1"}),
+            frameworks={"torch": "2.5.1+cu124"}),
+            worker("w3", card("80GiB"), labels={"pool": "train"}, frameworks={"torch": "2.5.1+cu124"}),
         ],
         [
             job("a", gpus=2, gpu_memory_gb="40GiB", more={

@@ -20,7 +20,8 @@ GPU = {"kind": "cuda", "memory": "81559MiB", "memory_kind": "dedicated", "comput
 
 
 def a_worker(id: str, gpus: int = 0, **facts: object) -> dict[str, object]:
-    return {"id": id, "origin": "local", "devices": [{"index": n} | GPU for n in range(gpus)]} | facts
+    devices = [{"index": n} | GPU for n in range(gpus)]
+    return {"id": id, "origin": "local", "os": "linux", "arch": "x86_64", "devices": devices} | facts
 
 
 def a_job(id: str, gpus: int = 0, **spec: object) -> dict[str, object]:
