@@ -43,7 +43,7 @@ def _head(found: Document) -> None:
         say(f"on {found['worker']}{f', devices {devices}' if devices else ''}")
     if found.get("exit_code") is not None:
         say(f"exit code {found['exit_code']}")
-    if found.get("failure_text"):
+    if found.get("failure_text") and found.get("failure_code") != "unschedulable":  # the answer below says that
         say(f"{found['failure_text']} ({found.get('failure_code') or 'failed'})")
     click.echo()
 

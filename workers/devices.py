@@ -71,16 +71,23 @@ def _state(
         return "bad", f"unhealthy ({device.health_note})" if device.health_note else "unhealthy"
     if device.index in held:
         return "use", f"in use by {held[device.index]}"
-    if not worker.online:
-        return "off", "offline"
-    if worker.draining:
-        return "off", "draining"
+    if closed := _takes_no_jobs(worker):
+        return "off", closed
     if reserved := device.reserved_for or worker.facts.reserved_for:
         until = device.reserved_until if device.reserved_for else worker.facts.reserved_until
         return "rsv", f"reserved for {reserved}{_until(until)}"
     if _used_outside(worker, device):
         return "frn", "used outside gpulayer"
     return "free", "free"
+
+
+def _takes_no_jobs(worker: WorkerView) -> str:
+    """Why none of its devices can be given out; empty where they can."""
+    if not worker.online:
+        return "offline"
+    if worker.draining:
+        return "draining"
+    return "the worker is unhealthy" if worker.unhealthy else ""
 
 
 def _until(until: datetime | None) -> str:

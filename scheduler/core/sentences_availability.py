@@ -38,7 +38,8 @@ def _slots(reason: Reason, clock: Clock) -> str:
         return f"takes no tasks: max_concurrent_tasks is 0{free}"
     taken = "its only task slot is" if slots == 1 else f"all {slots:,} task slots are"
     by = f" by {names(reason.holders)}" if reason.holders else ""
-    return f"{taken} taken{by}{free}; max_concurrent_tasks is the number to raise"
+    raised = "" if reason.of and not reason.have else "; max_concurrent_tasks is the number to raise"
+    return f"{taken} taken{by}{free}{raised}"
 
 
 def _tier_closed(reason: Reason, clock: Clock) -> str:

@@ -55,5 +55,10 @@ class Decision(models.Model):
             models.CheckConstraint(condition=~Q(fingerprint="") & ~Q(digest=""), name="decision_digests"),
         ]
 
+    @property
+    def refreshed(self) -> bool:
+        """Whether `pass_row` is a later pass than the one that first decided so: only figures changed since."""
+        return self.pass_row.started_at > self.made_at
+
     def __str__(self) -> str:
         return f"{self.outcome} for job {self.job_id}"

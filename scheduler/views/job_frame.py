@@ -172,7 +172,8 @@ def _confirmed(frame: Frame) -> str:
     if frame.recorded is None:
         return ""
     row = frame.recorded.row
-    text = f"Decided at {clock(row.made_at, now=now())} by pass {row.pass_row.number:,}"
+    figures = "with the figures of" if row.refreshed else "by"
+    text = f"Decided at {clock(row.made_at, now=now())} {figures} pass {row.pass_row.number:,}"
     if frame.job.state != JobState.QUEUED:
         return f"{text}."
     latest = SchedulingPass.objects.filter(state="complete").order_by("-number").first()
@@ -183,7 +184,11 @@ def _output(task: Task | None) -> dict[str, Any]:
     if task is None or not task.log_size:
         return {"output": ()}
     lines = window(task).lines
-    return {"output": lines[-LAST_LINES:], "output_words": f"of {lines[-1].number:,} lines" if lines else ""}
+    return {"output": lines[-LAST_LINES:], "output_words": _of_lines(lines[-1].number) if lines else ""}
+
+
+def _of_lines(number: int) -> str:
+    return "its only line" if number == 1 else f"of {number:,} lines"
 
 
 def without_output(context: dict[str, Any]) -> dict[str, Any]:

@@ -76,7 +76,8 @@ class Change:
     """One kept decision of the past."""
 
     at: datetime
-    number: int
+    by: str
+    """`Pass 7`; empty where later passes brought its figures up to date, so that the first is no longer known."""
     text: str
     tone: str
     icon: str
@@ -173,12 +174,14 @@ def _group_row(group: CandidateGroup, said: tuple[str, ...]) -> GroupRow:
 
 def _history(job: Job) -> list[Change]:
     rows = Decision.objects.filter(job=job).select_related("pass_row").only(
-        "made_at", "outcome", "summary", "pass_row__number"
+        "made_at", "outcome", "summary", "pass_row__number", "pass_row__started_at"
     )[:MOST_HISTORY]  # fmt: skip
-    return [
-        Change(row.made_at, row.pass_row.number, str(row.summary["answer"]["lead"]), *_OUTCOMES[Outcome(row.outcome)])
-        for row in rows
-    ]
+    return [_change(row) for row in rows]
+
+
+def _change(row: Decision) -> Change:
+    by = "" if row.refreshed else f"Pass {row.pass_row.number:,}"
+    return Change(row.made_at, by, str(row.summary["answer"]["lead"]), *_OUTCOMES[Outcome(row.outcome)])
 
 
 def _is_key(text: str) -> bool:

@@ -155,6 +155,10 @@ def test_a_sentence_can_be_made_of_any_reason(reason: Reason) -> None:
             "its only task slot is taken by j-0; 2 of 2 GPUs are free; max_concurrent_tasks is the number to raise",
         ),
         (
+            a_job(gpus=1), a_worker(gpus="1xA100", busy=[0]),
+            "its only task slot is taken by j-0; 0 of 1 GPUs are free",
+        ),
+        (
             a_job(gpus=2), a_worker(gpus="4xA100", busy=[0, 1, 2]),
             "needs 2 GPUs, 1 of 4 is free: devices are in use by other tasks (j-0)",
         ),
