@@ -61,10 +61,8 @@ def all_or_nothing(
 def with_hidden(codes: Iterable[Code]) -> frozenset[Code]:
     """These codes, and those that may stand behind them: what was not asked because one of these was not met."""
     behind = set(codes)
-    if behind & SOFTWARE:
-        behind |= SOFTWARE
-    if behind & DEVICES:
-        behind |= DEVICES
+    if behind & (SOFTWARE | DEVICES):  # a framework must have code for devices, so these two hang together
+        behind |= SOFTWARE | DEVICES
     if any(code.kind is Kind.CAPABILITY for code in behind):
         behind |= IN_USE
     return frozenset(behind)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from scheduler.core.asks import SOFTWARE, Ask, Stage, Step, all_or_nothing
+from scheduler.core.asks import DEVICES_NOW, SOFTWARE, Ask, Stage, Step, all_or_nothing
 from scheduler.core.capability_software import environment_of
 from scheduler.core.edits import in_place, with_gang, with_runtime, without
 from scheduler.core.fleet import EnvironmentView
@@ -18,6 +18,8 @@ from scheduler.core.widening import nearest_first, widened
 MOST_ENVIRONMENTS = 12
 MOST_VERSIONS = 7
 Read = Callable[[EnvironmentView], str | None]
+_CODE_FOR_DEVICES = DEVICES_NOW | {Code.SUPPORT_MATRIX, Code.GPU_COMBINATION}
+"""Where it counts which devices a framework has code for."""
 
 
 def asks_of_software(spec: JobSpec) -> Iterator[Ask]:
@@ -101,7 +103,7 @@ def _framework(name: str) -> Ask:
         field=f"runtime.frameworks.{name}",
         label=name,
         said=lambda spec: asked(spec) or "any version",
-        codes=frozenset({Code.FRAMEWORK, Code.SUPPORT_MATRIX}),
+        codes=frozenset({Code.FRAMEWORK}) | _CODE_FOR_DEVICES,
         loosest=lambda spec, scene: (without_it(spec),),
         stages=stages,
     )
@@ -136,7 +138,7 @@ _ENVIRONMENT = Ask(
     field="runtime.environment",
     label="environment",
     said=lambda spec: spec.runtime.environment,
-    codes=SOFTWARE,
+    codes=SOFTWARE | _CODE_FOR_DEVICES,
     loosest=other_environments,
     stages=_environments,
 )

@@ -17,7 +17,7 @@ def widened(specifier: str, version: str) -> str | None:
         return None
     clauses = [clause for one in sorted(wanted, key=str) for clause in _admitting(one, more)]
     wider = ",".join(dict.fromkeys(clauses))
-    return wider if satisfies(version, wider) else None
+    return wider if wider and satisfies(version, wider) else None
 
 
 def nearest_first(specifier: str, versions: Iterable[str]) -> list[str]:

@@ -63,7 +63,9 @@ def a_demanding_job(dice: Random) -> QueueEntry:
 def an_ordinary_job(dice: Random) -> QueueEntry:
     """As other tests have them, as a document would say it."""
     (job,) = a_random_queue(dice, longest=1)
-    return job if job.spec.resources.gpus else replace(job, spec=without_devices(job.spec))
+    stated = replace(job.spec.runtime, environment_stated=job.spec.runtime.environment != "default")
+    spec = replace(job.spec, runtime=stated)
+    return replace(job, spec=spec if spec.resources.gpus else without_devices(spec))
 
 
 def a_gang(dice: Random) -> QueueEntry:
@@ -93,7 +95,7 @@ def _busy(dice: Random, view: WorkerView) -> WorkerView:
 
 
 def _with_some_torch(dice: Random, view: WorkerView) -> WorkerView:
-    torch = dice.choice(("2.6.0", "2.6.0", "2.5.1", "2.6.0+cu126"))
+    torch = dice.choice(("2.6.0+cu124", "2.6.0+cu124", "2.5.1+cu124", "2.6.0+cu126"))
     environments = tuple(
         (name, replace(environment, frameworks=(("torch", torch),))) for name, environment in view.facts.environments
     )
