@@ -27,7 +27,6 @@ from workers.services import Newcomer, Registration, Session, enrol, register
 Document = dict[str, Any]
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-BETWEEN_PASSES = timedelta(seconds=2)
 MANY = 1_000
 """Rows in one transaction or call."""
 FOR_EVER = timedelta(days=365)
@@ -43,16 +42,17 @@ class Replay:
         self._waiting = waiting
         self._dice = Random(seed)
         self._documents = cycle([job["spec"] for job in jobs])
-        self._owner = User.objects.create(username="bench")
-        self._running: list[tuple[int, list[Task]]] = []
+        self.owner = User.objects.create(username="bench")
+        self._running: list[list[Task]] = []
         self._last_task = 0
         self._credential = self._let_in(workers)
-        self._epochs = dict(Worker.objects.values_list("pk", "epoch"))
+        self.register(workers)
 
     def fill(self) -> None:
         """Give the fleet work until as many jobs wait as shall."""
         while (missing := self._missing()) > 0:
-            self._submit(max(missing, MANY))
+            self.submit(max(missing, MANY))
+            self.wait()
             self.decide()
         for job in Job.objects.filter(state=JobState.QUEUED).order_by("pk")[self._waiting :]:
             cancel_job(job=job, actor="user:bench", now=self.now)
@@ -64,20 +64,19 @@ class Replay:
         """Jobs that hold something."""
         return len(self._running)
 
-    @property
-    def next_pass_at(self) -> datetime:
-        """When the next pass will look."""
-        return self.now + BETWEEN_PASSES
+    def wait(self, *, seconds: float = 2) -> datetime:
+        """Time goes by; returns what it is then."""
+        self.now += timedelta(seconds=seconds)
+        return self.now
 
     def turn_over(self, *, finishing: int) -> None:
         """So many jobs end, and as many come as are missing in the queue."""
         for _ in range(min(finishing, len(self._running))):
-            self._end(self._dice.randrange(len(self._running)))
-        self._submit(self._missing())
+            self.end_one()
+        self.submit(self._missing())
 
     def decide(self) -> SchedulingPass | None:
-        """One pass, two seconds later; jobs that can never run are taken back by their owner."""
-        self.now = self.next_pass_at
+        """One pass at this moment; jobs that can never run are then taken back by their owner."""
         phases = Phases()
         row = run_pass(now=self.now, holder="bench", phases=phases)
         self.phases.append(phases)
@@ -88,15 +87,43 @@ class Replay:
             cancel_job(job=job, actor="user:bench", now=self.now)
         return row
 
-    def _missing(self) -> int:
-        return self._waiting - Job.objects.filter(state=JobState.QUEUED).count()
-
-    def _submit(self, count: int) -> None:
+    def submit(self, count: int) -> None:
+        """So many jobs come."""
         documents = islice(self._documents, max(0, count))
         while some := list(islice(documents, MANY)):
             with transaction.atomic():
                 for document in some:
-                    submit_job(document=document, owner=self._owner, now=self.now)
+                    submit_job(document=document, owner=self.owner, now=self.now)
+
+    def end_one(self, *, exit_code: int = 0) -> None:
+        """One job, drawn by lot, runs to its end as its agents report it: claimed, started, finished, released."""
+        which = self._dice.randrange(len(self._running))
+        self._running[which], self._running[-1] = self._running[-1], self._running[which]
+        tasks = self._running.pop()
+        report = FinishReport(exit_code=exit_code, duration_ms=60_000)
+        with transaction.atomic():
+            calls = [self._call_about(task) for task in tasks]
+            for call in calls:
+                claim(**call)
+            for call in calls:
+                started(**call, pid=1, workdir="")
+            for call in calls:
+                finish(**call, report=report)
+                release(**call)
+        self.finishes += 1
+
+    def register(self, workers: Sequence[Document]) -> None:
+        """These say what they are now."""
+        for some in _in_parts(workers):
+            registrations = [Registration(one["id"], "boot", (1,), {**one, "tasks": []}) for one in some]
+            for result in register(credential=self._credential, registrations=registrations, now=self.now):
+                if not isinstance(result, Session):
+                    raise result
+        Worker.objects.update(last_seen_at=self.now + FOR_EVER)
+        self._epochs = dict(Worker.objects.values_list("pk", "epoch"))
+
+    def _missing(self) -> int:
+        return self._waiting - Job.objects.filter(state=JobState.QUEUED).count()
 
     def _notice_starts(self) -> None:
         placed: dict[int, list[Task]] = {}
@@ -104,51 +131,25 @@ class Replay:
         for task in new:
             placed.setdefault(task.attempt_id, []).append(task)
             self._last_task = task.pk
-        self._running += placed.items()
+        self._running += placed.values()
         self.starts += len(placed)
 
-    def _end(self, which: int) -> None:
-        """One job runs to its end, as its agents report it: claimed, started, finished, released."""
-        self._running[which], self._running[-1] = self._running[-1], self._running[which]
-        _, tasks = self._running.pop()
-        with transaction.atomic():
-            for act in (self._claim, self._start, self._finish, self._release):
-                for task in tasks:
-                    act(
-                        credential=self._credential, task_id=task.pk, fence=task.attempt.fence,
-                        epoch=self._epochs[task.worker_id], now=self.now,
-                    )  # fmt: skip
-        self.finishes += 1
-
-    def _claim(self, **of: Any) -> None:
-        claim(**of)
-
-    def _start(self, **of: Any) -> None:
-        started(**of, pid=1, workdir="")
-
-    def _finish(self, **of: Any) -> None:
-        finish(**of, report=FinishReport(exit_code=0, duration_ms=60_000))
-
-    def _release(self, **of: Any) -> None:
-        release(**of)
+    def _call_about(self, task: Task) -> dict[str, Any]:
+        return {
+            "credential": self._credential, "task_id": task.pk, "fence": task.attempt.fence,
+            "epoch": self._epochs[task.worker_id], "now": self.now,
+        }  # fmt: skip
 
     def _let_in(self, workers: Sequence[Document]) -> Credential:
-        """Enrol and register them all with one credential, as a simulated fleet does."""
+        """Enrol them all with one credential, as a simulated fleet does."""
         _, token = create_enrolment_token(
-            uses=len(workers), origin="", simulated=True, note="bench", created_by=self._owner, now=self.now
+            uses=len(workers), origin="", simulated=True, note="bench", created_by=self.owner, now=self.now
         )
         newcomers = [Newcomer(name=one["id"], origin=one["origin"], simulated=True) for one in workers]
         secret = enrol(
             token=token, newcomers=newcomers, machine_id="bench", protocols=[1], agent_version="0", now=self.now
         )
-        credential = Credential.objects.get(hash=hashed(secret))
-        for some in _in_parts(workers):
-            registrations = [Registration(one["id"], "boot", (1,), {**one, "tasks": []}) for one in some]
-            for result in register(credential=credential, registrations=registrations, now=self.now):
-                if not isinstance(result, Session):
-                    raise result
-        Worker.objects.update(last_seen_at=self.now + FOR_EVER)
-        return credential
+        return Credential.objects.get(hash=hashed(secret))
 
 
 def _in_parts(things: Sequence[Document]) -> Iterator[Sequence[Document]]:

@@ -106,7 +106,8 @@ def _measured(options: argparse.Namespace) -> Figures:
     often = max(1, options.starts // options.finishing // LOOKED_AT)
     while min(replay.starts, replay.finishes) < options.starts:
         replay.turn_over(finishing=options.finishing)
-        looked = witness.look(replay.next_pass_at, count=4) if steps % often == 0 else {}
+        now = replay.wait()
+        looked = witness.look(now, count=4) if steps % often == 0 else {}
         witness.remember(replay.decide(), looked)
         steps += 1
         if not half and replay.starts >= options.starts / 2:
