@@ -29,8 +29,7 @@ def smallest_sets(scene: Scene, asks: Sequence[Ask]) -> tuple[tuple[Relaxation, 
     Of a job that no worker fits, those by which it could ever be placed; of one that waits, those by which it starts.
     """
     reaches = _goal(scene)
-    everything = loosened(scene, scene.entry.spec, asks, range(len(asks)))
-    if not any(reaches(spec) for spec in everything):
+    if not any(map(reaches, _everything(scene, asks))):
         return (), True
     whole = all(len(places) <= MOST_RELATED for _, places in _hindered(scene, asks))
     for size in range(2, MOST_TOGETHER + 1):
@@ -43,6 +42,20 @@ def smallest_sets(scene: Scene, asks: Sequence[Ask]) -> tuple[tuple[Relaxation, 
         if len(tried) > MOST_TRIED:
             return (), False
     return (), whole
+
+
+def _everything(scene: Scene, asks: Sequence[Ask]) -> Iterator[JobSpec]:
+    """The least that can be asked in all; of what is merely asked otherwise, also as it is."""
+    otherwise = [place for place, ask in enumerate(asks) if ask.field in _ASKED_OTHERWISE]
+    for number in range(len(otherwise) + 1):
+        for kept in combinations(otherwise, number):
+            yield from loosened(
+                scene, scene.entry.spec, asks, [place for place in range(len(asks)) if place not in kept]
+            )
+
+
+_ASKED_OTHERWISE = ("runtime.environment", "resources.gpus")
+"""Another environment is not less than this one, and of fewer devices another kind may be settled on."""
 
 
 def loosened(scene: Scene, spec: JobSpec, asks: Sequence[Ask], places: Sequence[int]) -> list[JobSpec]:

@@ -123,6 +123,7 @@ def test_sets_are_smallest_by_brute_force(job: QueueEntry, fleet: Workers) -> No
 @laws
 @given(demanding_jobs, crowded_fleets)
 def test_the_torch_that_would_complete_a_gang_does(job: QueueEntry, fleet: Workers) -> None:
+    fit = fitting(rule.decide(job, fleet))
     for version in gang_versions(Scene(job, fleet)):
         assert version.free <= version.compatible
         if version.change is None:
@@ -130,10 +131,10 @@ def test_the_torch_that_would_complete_a_gang_does(job: QueueEntry, fleet: Worke
         name = job.spec.runtime.environment
         like = next(
             dict(view.facts.environments)[name]
-            for view in fleet
-            if dict(dict(view.facts.environments)[name].frameworks or ()).get("torch") == version.torch
+            for view in sorted(fleet, key=lambda view: view.id)
+            if view.id in fit
+            and dict(dict(view.facts.environments)[name].frameworks or ()).get("torch") == version.torch
             and view.facts.origin.value == version.tier
-            if name in dict(view.facts.environments)
         )
         those = dict(version.change.workers)
         changed = tuple(
