@@ -38,7 +38,10 @@ def admin() -> None:
 @admin.command()
 @click.option("--user", help="Whom it signs in.  [default: the first administrator]")
 def code(user: str | None) -> None:
-    """Print a one-time code for the sign-in form: good for 10 minutes, once."""
+    """Print a one-time code for the sign-in form.
+
+    It is good for 10 minutes, once.
+    """
     click.echo(manage("admin_code", *(["--user", user] if user else [])))
 
 

@@ -17,6 +17,7 @@ if [ ! -x .venv/bin/python ] || ! .venv/bin/python -c pass 2>/dev/null; then
     }
 fi
 
+echo "installing into .venv from requirements/$set_name.txt; the first time this takes up to a minute" >&2
 pip="env PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 .venv/bin/python -m pip --quiet install"
 # uv installs in a second what takes pip half a minute. Where it cannot be had or cannot reach the index, pip does it.
 if $pip --require-hashes -r requirements/uv.txt &&

@@ -38,7 +38,9 @@ job.add_command(replay)
 @click.option("--watch", is_flag=True, help="Follow the job and its log; exit as `job wait` does.")
 @click.option("--json", "as_json", is_flag=True, help="Print the job as JSON.")
 def submit(file: Path, watch: bool, as_json: bool) -> None:
-    """Submit the job that FILE describes, in YAML or JSON (- reads standard input).
+    """Submit the job that FILE describes.
+
+    FILE is YAML or JSON; - reads standard input.
 
     \b
     Examples:
@@ -90,7 +92,9 @@ def list_jobs(state: str | None, query: str | None, limit: int, as_json: bool) -
 @click.option("--all", "every", is_flag=True, help="Each candidate worker by itself, with all its reasons.")
 @click.option("--json", "as_json", is_flag=True, help="Print the job and its decision as JSON.")
 def status(job_id: str, every: bool, as_json: bool) -> None:
-    """Show where a job runs, or why it waits, and what every candidate worker lacks.
+    """Show where a job runs, or why it waits.
+
+    The answer, how the fleet narrows down, and what every candidate worker lacks.
 
     \b
     Examples:
@@ -114,7 +118,9 @@ def status(job_id: str, every: bool, as_json: bool) -> None:
     "--json", "as_json", is_flag=True, help="Print each record as one line of JSON, with its stream and time."
 )
 def logs(job_id: str, follow: bool, as_json: bool) -> None:
-    """Print what a job has written: its output to standard output, its errors to standard error.
+    """Print what a job has written.
+
+    Its output goes to standard output, its errors go to standard error.
 
     \b
     Examples:
@@ -134,7 +140,9 @@ def logs(job_id: str, follow: bool, as_json: bool) -> None:
 @click.argument("job_id")
 @click.option("--json", "as_json", is_flag=True, help="Print the job as JSON.")
 def cancel(job_id: str, as_json: bool) -> None:
-    """End a job: a queued one at once, a running one as soon as its worker has stopped it.
+    """End a job.
+
+    A queued one ends at once, a running one as soon as its worker has stopped it.
 
     \b
     Example:
@@ -203,7 +211,8 @@ def _follow(people: People, job_id: str, *, with_log: bool) -> dict[str, Any]:
     try:
         while True:
             found: dict[str, Any] = people.get(_path(job_id))
-            news = f"{job_id} {found['state'].replace('_', ' ')}: {found['short_answer'] or ''}".removesuffix(": ")
+            why = "" if found["state"] == "succeeded" else found["short_answer"] or ""
+            news = f"{job_id} {found['state'].replace('_', ' ')}: {why}".removesuffix(": ")
             if news != told:
                 click.echo(news, err=True)
                 told = news

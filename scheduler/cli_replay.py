@@ -42,7 +42,9 @@ class Replay:
 @click.option("--policy", type=click.Choice([policy.value for policy in Policy]), help="Also decide with this policy.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
 def replay(job_id: str, today: bool, policy: str | None, as_json: bool) -> None:
-    """Decide a job again from what its latest decision was made from, and compare the two byte for byte.
+    """Decide a job again, and compare.
+
+    From what its latest decision was made from; the two are compared byte for byte.
 
     The server gives the recorded inputs; the rules that decide are those of this command. With --today or --policy,
     it is also decided against today's fleet, with the other policy or both, and the difference is told.

@@ -93,7 +93,9 @@ def identity_options(command: Any) -> Any:
 )
 @identity_options
 def start(url: str, token_file: Path | None, data: Path | None, allow_http: bool, **identity: Any) -> None:
-    """Let this host take jobs: the agent, in the foreground, until Ctrl-C.
+    """Let this host take jobs: start its agent.
+
+    It stays in the foreground until Ctrl-C.
 
     Jobs run as the user who starts it. The first start needs an enrolment token, which a server's operator makes
     with `gpulayer worker token`; later ones need none.
@@ -120,7 +122,9 @@ def start(url: str, token_file: Path | None, data: Path | None, allow_http: bool
 @worker.command()
 @identity_options
 def probe(**identity: Any) -> None:
-    """Print what this host would report, as a worker document; what is unknown is null, and why on standard error.
+    """Print what this host would report.
+
+    It is a worker document; what is unknown is null, and why is said on standard error.
 
     \b
     Examples:
@@ -145,7 +149,9 @@ def probe(**identity: Any) -> None:
 @click.option("--note", default="", help="What it is for; shown to operators.")
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON, with the time it ends.")
 def token(uses: int, origin: str | None, simulated: bool, note: str, as_json: bool) -> None:
-    """Make an enrolment token for `worker start` on another machine. It is shown once.
+    """Make an enrolment token for another machine.
+
+    `gpulayer worker start` there asks for it. It is shown once.
 
     \b
     Example:
@@ -158,7 +164,8 @@ def token(uses: int, origin: str | None, simulated: bool, note: str, as_json: bo
         return
     click.echo(made["token"])
     many = "once" if uses == 1 else f"{uses} times"
-    click.echo(f"usable {many} until {made['expires_at']}", err=True)
+    click.echo(f"usable {many} until {made['expires_at'][:16].replace('T', ' ')} UTC", err=True)
+    click.echo("`gpulayer worker start --url ADDRESS` on the new machine asks for it", err=True)
 
 
 @worker.command()
@@ -171,7 +178,9 @@ def token(uses: int, origin: str | None, simulated: bool, note: str, as_json: bo
 def simulate(
     files: tuple[Path, ...], demo: int | None, seed: int, origin: str | None, url: str | None, token_file: Path | None
 ) -> None:
-    """Keep a fleet of simulated workers alive, to try the product without GPUs. Ctrl-C ends it.
+    """Try it without GPUs: simulate a fleet.
+
+    The simulated workers stay online until Ctrl-C.
 
     FILE holds worker documents in YAML, JSON or JSON lines. Nothing is run: a task lasts as long as its command
     sleeps (`sleep 30`), else two seconds, and ends with exit code 0. Simulated workers are marked as such everywhere.

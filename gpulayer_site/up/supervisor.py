@@ -3,11 +3,13 @@
 import json
 import os
 import selectors
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from gpulayer_site.up import linux, parts, preflight
 from gpulayer_site.up.options import Options, UpError, read_options, server_environment
@@ -19,6 +21,11 @@ _HURRY_SECONDS = 2.0
 _TICK = 0.1
 # A part that cannot start at all is a mistake in the installation; one that ran before is worth restarting for ever.
 _TRIES_AT_START = 4
+
+
+def _command() -> str:
+    """How to call `gpulayer` from here: by its name where that is found, else by its path."""
+    return "gpulayer" if shutil.which("gpulayer") else os.path.relpath(Path(sys.executable).with_name("gpulayer"))
 
 
 class Supervisor:
@@ -99,7 +106,8 @@ class Supervisor:
         if code:
             self.output.say(f"sign in with this one-time code (10 minutes, one use): {code}")
         else:
-            self.output.say("`gpulayer admin code` prints a one-time code to sign in with")
+            self.output.say(f"`{_command()} admin code` prints a one-time code to sign in with")
+        self.output.say("Ctrl-C stops everything in order")
 
     # --- watching ---
 

@@ -202,7 +202,7 @@ def test_waiting_ends_with_the_jobs_code(
     over(job_id, state, **fields)
     waited = cli("job", "wait", job_id)
     assert waited.exit_code == code
-    words = {0: "succeeded: the only one free", 3: "failed: exit code 3", 125: "failed: workdir missing",
+    words = {0: "succeeded", 3: "failed: exit code 3", 125: "failed: workdir missing",
              124: "timed out: longer than 5 s"}  # fmt: skip
     assert waited.stderr == f"{job_id} {words[code]}\n"
 
