@@ -6,10 +6,10 @@ cannot are not tried; all others of one size are, so that a set found is a small
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
-from scheduler.core.asks import Ask, with_hidden
+from scheduler.core.asks import DEVICES, DEVICES_NOW, SOFTWARE, Ask, with_hidden
 from scheduler.core.reasons import Code, Kind
 from scheduler.core.relaxed import Change, Helps, Relaxation, first_that_helps, measured
 from scheduler.core.scene import Scene
@@ -84,7 +84,7 @@ def _candidates(scene: Scene, asks: Sequence[Ask], size: int) -> Iterator[Set]:
     for codes, places in hindered:
         for one in combinations(places[:MOST_RELATED], size):
             if all(any(code in asks[place].codes for place in one) for code in codes):
-                yield one
+                yield tuple(sorted(one))
 
 
 def _hindered(scene: Scene, asks: Sequence[Ask]) -> Iterator[tuple[tuple[Code, ...], list[int]]]:
@@ -93,10 +93,16 @@ def _hindered(scene: Scene, asks: Sequence[Ask]) -> Iterator[tuple[tuple[Code, .
     waits = scene.standing.ever
     for (_, codes), workers in scene.parts().items():
         never = any(code.kind is Kind.CAPABILITY for code in codes)
-        if codes and known.issuperset(codes) and (never or waits):
+        if codes and known.issuperset(codes) and (never or waits) and _least(codes) <= MOST_TOGETHER:
             behind = with_hidden(codes)
             related = [place for place, ask in enumerate(asks) if ask.codes & behind and _concerns(scene, ask, workers)]
-            yield codes, related
+            yield codes, sorted(related, key=lambda place: asks[place].codes.isdisjoint(codes))
+
+
+def _least(codes: Iterable[Code]) -> int:
+    """How many requirements are behind these codes at least: one may be behind all of software and devices."""
+    together = SOFTWARE | DEVICES | DEVICES_NOW
+    return len({None if code in together else code for code in codes})
 
 
 def _concerns(scene: Scene, ask: Ask, workers: int) -> bool:
