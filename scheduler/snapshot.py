@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, TextField
+from django.db.models.functions import Cast
 
 from scheduler.core.fleet import Fleet
 from scheduler.facts import facts_by_id
@@ -170,13 +173,22 @@ def _devices(of_which: Q, kept: Mapping[tuple[int, int], Reservation]) -> dict[i
 
 
 def _tasks(of_which: Q) -> dict[int, tuple[TaskRecord, ...]]:
-    rows = Task.objects.filter(of_which, released_at__isnull=True).order_by("pk").values_list(
-        "worker_id", "attempt__job__job_id", "devices", "cpu_millicores", "memory_bytes", "disk_bytes"
-    )  # fmt: skip
+    # As text, because a large fleet holds tens of thousands of lists of devices, and few different ones.
+    rows = (
+        Task.objects.filter(of_which, released_at__isnull=True)
+        .order_by("pk")
+        .annotate(held=Cast("devices", TextField()))
+        .values_list("worker_id", "attempt__job__job_id", "held", "cpu_millicores", "memory_bytes", "disk_bytes")
+    )
     by_worker: defaultdict[int, list[TaskRecord]] = defaultdict(list)
-    for worker, job_id, devices, *amounts in rows:
-        by_worker[worker].append(TaskRecord(job_id, tuple(devices), *amounts))
+    for worker, job_id, held, cpu_millicores, memory_bytes, disk_bytes in rows:
+        by_worker[worker].append(TaskRecord(job_id, _indices(held), cpu_millicores, memory_bytes, disk_bytes))
     return {worker: tuple(tasks) for worker, tasks in by_worker.items()}
+
+
+@lru_cache(maxsize=10_000)
+def _indices(text: str) -> tuple[int, ...]:
+    return tuple(json.loads(text))
 
 
 def _text(moment: datetime | None) -> str | None:
