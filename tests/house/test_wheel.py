@@ -19,7 +19,10 @@ pytestmark = pytest.mark.slow
 WORKERS = """
 id: gpu-01
 origin: local
-devices: [{index: 0, model: NVIDIA L4, kind: cuda, memory: 24GiB}]
+os: linux
+arch: x86_64
+driver: 550.54.15
+devices: [{index: 0, model: NVIDIA L4, kind: cuda, memory: 24GiB, compute_capability: "8.9"}]
 state: online
 """
 JOB = "{name: hello, target: local, command: [echo, hi], resources: {gpus: 1}}"
@@ -67,6 +70,7 @@ def test_it_carries_the_packages_templates_and_static_files_and_nothing_else(whe
         "gpulayer_site/templates/base.html",
         "gpulayer_site/static/gpulayer.css",
         "scheduler/core/schedule.py",
+        "scheduler/core/support_matrix.csv",
         "scheduler/migrations/0001_initial.py",
         "workers/agent/probe.py",
         "workers/migrations/0001_initial.py",
