@@ -29,7 +29,7 @@ PATIENCE = 30.0
 
 def document(name: str, **facts: Any) -> dict[str, Any]:
     devices = [{"index": 0, "uuid": f"GPU-{name}", "model": "Tesla T4", "kind": "cuda", "memory": "15360MiB"}]
-    return {"id": name, "origin": "local", "os": "linux", "cpu_cores": 8, "devices": devices, **facts}
+    return {"id": name, "origin": "local", "os": "linux", "arch": "x86_64", "cpu_cores": 8, "devices": devices, **facts}
 
 
 class Fleet:
