@@ -46,7 +46,8 @@ class Blocked:
     worker: str
     obstacles: tuple[Obstacle, ...]
     free_at: datetime | None
-    """The earliest known time at which nothing stands in the way any more."""
+    """The earliest known time at which nothing stands in the way any more; None where it isn't known, or was not
+    looked for because enough others come free before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,15 +64,14 @@ class Blockers:
     ending: tuple[str, ...]
     """The jobs that reach their time limits by then on these workers."""
     complete: bool
-    """Whether every worker was looked at for its time."""
+    """Whether no worker was left out that might come free sooner."""
 
 
 def blockers(scene: Scene, ends: Ends, *, clock: Clock = in_utc) -> Blockers:
     """What stands in the way of each worker that can run the job."""
     parts = sorted((len(codes), bits) for (verdict, codes), bits in scene.parts().items() if verdict is _NOT_NOW)
     views = [view for _, bits in parts for view in scene.views(bits)]
-    some_end = [view for view in views if any(True for _ in _instants(view, ends))]
-    times = {view.id: when for view in some_end[:MOST_LOOKED_AT] if (when := _free_at(scene, view, ends)) is not None}
+    times, complete = _times(scene, views, ends)
     at = _start(scene, times)
     earliest = max((times[worker] for worker in at if worker in times), default=None)
     first = dict.fromkeys((*sorted(times, key=lambda worker: (times[worker], worker)), *(view.id for view in views)))
@@ -81,11 +81,46 @@ def blockers(scene: Scene, ends: Ends, *, clock: Clock = in_utc) -> Blockers:
         earliest=earliest,
         at=at if earliest is not None else (),
         ending=tuple(sorted({job for worker in at for job in _ended_by(scene.view(worker), ends, earliest)})),
-        complete=len(some_end) <= MOST_LOOKED_AT,
+        complete=complete,
     )
 
 
 _NOT_NOW = Verdict.UNAVAILABLE
+
+
+def _times(scene: Scene, views: Sequence[WorkerView], ends: Ends) -> tuple[dict[str, datetime], bool]:
+    """When workers come free, those first that may be first, until the job could start and enough are known to show."""
+    gpus = scene.entry.spec.resources.gpus
+    bounds = [(bound, view.id, view) for view in views if (bound := _not_before(view, ends, gpus)) is not None]
+    times: dict[str, datetime] = {}
+    for number, (bound, worker, view) in enumerate(sorted(bounds, key=lambda one: one[:2])):
+        if number >= MOST_LOOKED_AT:
+            return times, False
+        if len(times) >= MOST_SHOWN and number % MOST_SHOWN == 0 and _starts_before(scene, times, bound):
+            break
+        when = _free_at(scene, view, ends, bound)
+        if when is not None:
+            times[worker] = when
+    return times, True
+
+
+def _starts_before(scene: Scene, times: Mapping[str, datetime], bound: datetime) -> bool:
+    at = _start(scene, times)
+    return bool(at) and all(times.get(worker, bound) <= bound for worker in at)
+
+
+def _not_before(view: WorkerView, ends: Ends, gpus: int) -> datetime | None:
+    """No worker comes free before that: as many devices must be let go as are short. None where none of it ends."""
+    instants = sorted(_instants(view, ends))
+    held = sorted((end, len(task.devices)) for task in view.tasks if (end := ends.get(task.job_id)) is not None)
+    short = gpus - len(view.facts.devices or ()) + sum(len(task.devices) for task in view.tasks)
+    if short <= 0:
+        return instants[0] if instants else None
+    for end, devices in held:
+        short -= devices
+        if short <= 0:
+            return end
+    return None
 
 
 def _instants(view: WorkerView, ends: Ends) -> Iterator[datetime]:
@@ -95,12 +130,12 @@ def _instants(view: WorkerView, ends: Ends) -> Iterator[datetime]:
     yield from (instant for instant in (*held, view.facts.reserved_until, *kept) if instant is not None)
 
 
-def _free_at(scene: Scene, view: WorkerView, ends: Ends) -> datetime | None:
+def _free_at(scene: Scene, view: WorkerView, ends: Ends, bound: datetime) -> datetime | None:
     """By asking the checks of what is free about the worker as it will be at each of those instants."""
     shape = scene.standing.shape
     setting = Setting(closed=shape.closed, avoided=scene.standing.avoided)
     for instant in sorted(set(_instants(view, ends))):
-        if not availability_reasons(scene.entry, at_that_time(view, ends, instant), setting):
+        if instant >= bound and not availability_reasons(scene.entry, at_that_time(view, ends, instant), setting):
             return instant
     return None
 
