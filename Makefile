@@ -29,8 +29,8 @@ format: .venv/.dev ## Put the code into its form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv/.dev ## Time the core on a generated fleet, or on TRACE=<folder with workers.jsonl and jobs.jsonl>
-	$(BIN)/python -m benchmarks $(if $(TRACE),--trace "$(TRACE)")
+bench: .venv/.dev ## Figures: decisions a second, memory, bytes stored. TRACE=<folder of documents>, QUICK=1, PART=deciding|storing
+	$(BIN)/python -m benchmarks $(if $(TRACE),--trace "$(TRACE)") $(if $(QUICK),--quick) $(if $(PART),--part $(PART))
 
 docs: .venv/.dev ## Write the generated pages of docs/ anew
 	$(BIN)/python docs/generate.py write

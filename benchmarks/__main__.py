@@ -1,46 +1,59 @@
-"""`python -m benchmarks`: figures of generated fleets of several sizes, or of one given as documents."""
+"""`python -m benchmarks`: how fast jobs are decided, and what is stored of it, for fleets of several sizes.
+
+Generated fleets and queues; before these a trace, where one is given as a folder of documents.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 import platform
+import subprocess
 import sys
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 
-from benchmarks import fleets
-from benchmarks.measure import Figures, differing, measure, timed
-from scheduler.core.fleet import Fleet
-from scheduler.core.parsing import parse_queue_entry, parse_worker
-from scheduler.offline import Given, WrongDocumentsError, read_given
+from benchmarks import deciding
+from scheduler.offline import WrongDocumentsError
 
-SIZES = ((1_000, 1_000, 20), (1_000, 10_000, 20), (10_000, 10_000, 20), (10_000, 10_000, 2_000))
-"""Workers, jobs, shapes of jobs."""
+WORKERS = (1_000, 10_000, 50_000)
+SHAPES = (20, 2_000)
+JOBS = 10_000
+SIZES = tuple((workers, JOBS, shapes) for shapes in SHAPES for workers in WORKERS)
+QUICK = tuple((workers, 1_000, shapes) for shapes in (20, 200) for workers in (500, 1_000))
+STORED = (None, 10_000)
+"""Workers of the fleets whose decisions are stored; None: as many as the trace has, or a thousand."""
+QUICKLY = ("--starts", "200", "--waiting", "100")
 COMPARED = 5
+PARTS = ("deciding", "storing")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the figures; 1 where a decision is not that of the plain rule, 2 for documents that are wrong."""
     options = _options(arguments)
-    print(
-        f"Python {platform.python_version()}, {os.cpu_count()} CPUs, {platform.machine()}; processor time of one thread"
-    )
+    parts = options.part or PARTS
+    print(f"Python {platform.python_version()}, {os.cpu_count()} CPUs, {platform.machine()}", flush=True)
     try:
-        return _trace(options) if options.trace else _generated(options)
+        failed = deciding.report(options) if "deciding" in parts else 0
     except WrongDocumentsError as error:
         print(error, file=sys.stderr)
         return 2
+    return max(failed, _storing(options) if "storing" in parts else 0)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--trace", type=Path, help="a folder with workers.jsonl and jobs.jsonl")
     parser.add_argument("--size", type=_size, action="append", help="WORKERS,JOBS,SHAPES, generated; repeatable")
+    parser.add_argument("--part", choices=PARTS, action="append", help="only this one")
+    parser.add_argument(
+        "--quick", action="store_true", help="small fleets and few jobs: a minute instead of half an hour"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--compared", type=int, default=COMPARED, help="decisions compared with the plain rule")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    options.size = options.size or (QUICK if options.quick else SIZES)
+    return options
 
 
 def _size(text: str) -> tuple[int, int, int]:
@@ -50,60 +63,16 @@ def _size(text: str) -> tuple[int, int, int]:
     return workers, jobs, shapes
 
 
-def _trace(options: argparse.Namespace) -> int:
-    seconds, given = timed(lambda: read_given(options.trace / "workers.jsonl", options.trace / "jobs.jsonl"))
-    print(f"\n{options.trace}, read in {seconds:.1f} s")
-    return _report(given, options)[1]
-
-
-def _generated(options: argparse.Namespace) -> int:
-    sizes, known, failed = options.size or SIZES, [], 0
-    for workers, jobs, shapes in sizes:
-        print(f"\ngenerated, {shapes:,} shapes of job")
-        figures, wrong = _report(_given(workers, jobs, shapes, options.seed), options)
-        failed |= wrong
-        known.append(figures)
-    for before, after in pairwise(known):
-        more = (after.workers + after.jobs) / (before.workers + before.jobs)
-        print(f"\n{_name(before)} -> {_name(after)}:")
-        print(f"  {more:.1f} times as much, in {after.decide / before.decide:.1f} times the time")
-    return failed
-
-
-def _given(workers: int, jobs: int, shapes: int, seed: int) -> Given:
-    fleet = tuple(parse_worker(document) for document in fleets.workers(workers, seed))
-    documents = enumerate(fleets.jobs(jobs, shapes, seed))
-    return Given(Fleet(fleet), tuple(parse_queue_entry(document, position=place) for place, document in documents))
-
-
-def _report(given: Given, options: argparse.Namespace) -> tuple[Figures, int]:
-    figures = measure(given.fleet.workers, given.queue)
-    for label, value in _lines(figures):
-        print(f"  {label:<44}{value:>16}")
-    wrong = differing(given.fleet.workers, given.queue, sample=options.compared)
-    compared = min(options.compared, figures.jobs)
-    print(f"  {'the same as by the plain rule, candidates and all':<50}{compared - len(wrong)} of {compared}")
-    return figures, int(bool(wrong))
-
-
-def _lines(figures: Figures) -> list[tuple[str, str]]:
-    return [
-        ("workers", f"{figures.workers:,}"),
-        ("jobs", f"{figures.jobs:,}"),
-        ("placed", f"{figures.placed:,}"),
-        ("the whole queue", f"{figures.decide:.3f} s"),
-        ("decisions a second", f"{figures.rate:,.0f}"),
-        ("the whole queue, the fleet known", f"{figures.decide_again:.3f} s"),
-        ("one decision, grouped", f"{figures.one_cold * 1000:.1f} ms"),
-        ("one decision, grouped, the fleet known", f"{figures.one_warm * 1000:.1f} ms"),
-        ("groups and fingerprint of a decision", f"{figures.groups * 1000:.2f} ms"),
-        ("all candidates of a decision", f"{figures.candidates * 1000:.0f} ms"),
-        ("peak memory beyond the documents", f"{figures.memory / 1e6:.0f} MB"),
-    ]
-
-
-def _name(figures: Figures) -> str:
-    return f"{figures.workers:,} workers, {figures.jobs:,} jobs"
+def _storing(options: argparse.Namespace) -> int:
+    """Each fleet in a process of its own, which has a database of its own. Returns the worst exit code."""
+    given = ["--seed", str(options.seed), *(("--trace", str(options.trace)) if options.trace else ())]
+    fleets = STORED[:1] if options.quick else STORED
+    codes = []
+    for workers in fleets:
+        size = ["--workers", str(workers)] if workers else []
+        command = [sys.executable, "-m", "benchmarks.storing", *given, *size, *(QUICKLY if options.quick else ())]
+        codes.append(subprocess.run(command, check=False).returncode)
+    return max(codes)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import json
 import resource
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -46,6 +46,8 @@ class Figures:
     pass_bytes: int
     decision_bytes: int
     facts_bytes: int
+    finishing: int
+    """Jobs that ended between two passes."""
     half: float
     """Bytes a kept decision after half of the starts."""
     same: int
@@ -72,10 +74,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except NotEmptyError as error:
         print(error, file=sys.stderr)
         return 2
+    print(f"\nstored of {options.waiting:,} jobs that wait while others start and finish")
     for label, value in _lines(figures):
         print(f"  {label:<58}{value:>22}")
-    if options.figures:
-        options.figures.write_text(json.dumps(asdict(figures) | {"each": figures.each}), encoding="utf-8")
     return int(figures.same < figures.compared)
 
 
@@ -86,10 +87,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--shapes", type=int, default=20, help="of the jobs of a generated queue")
     parser.add_argument("--waiting", type=int, default=500, help="jobs that wait at every pass")
     parser.add_argument("--starts", type=int, default=10_000, help="go on until so many jobs started and finished")
-    parser.add_argument("--finishing", type=int, default=10, help="jobs that end between two passes")
+    parser.add_argument("--lasting", type=int, default=600, help="passes that a job outlasts on average")
     parser.add_argument("--database", help="URL of an empty database; else SQLite in a folder of its own")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--figures", type=Path, help="write them there as JSON, too")
     return parser.parse_args(arguments)
 
 
@@ -103,9 +103,10 @@ def _measured(options: argparse.Namespace) -> Figures:
     replay.fill()
     full, running, began = _kept(), replay.running, perf_counter()
     before, half, steps = table_sizes(), 0.0, 0
-    often = max(1, options.starts // options.finishing // LOOKED_AT)
+    finishing = max(1, running // options.lasting)
+    often = max(1, options.starts // finishing // LOOKED_AT)
     while min(replay.starts, replay.finishes) < options.starts:
-        replay.turn_over(finishing=options.finishing)
+        replay.turn_over(finishing=finishing)
         now = replay.wait()
         looked = witness.look(now, count=4) if steps % often == 0 else {}
         witness.remember(replay.decide(), looked)
@@ -115,8 +116,8 @@ def _measured(options: argparse.Namespace) -> Figures:
     seconds, (same, compared) = perf_counter() - began, witness.verdict()
     sizes = table_sizes()
     return Figures(
-        workers=len(workers), running=running, passes=steps, starts=replay.starts, finishes=replay.finishes,
-        made=replay.made, kept=_kept() - full,
+        workers=len(workers), running=running, passes=steps, finishing=finishing,
+        starts=replay.starts, finishes=replay.finishes, made=replay.made, kept=_kept() - full,
         pass_bytes=sizes[PASSES] - before[PASSES], decision_bytes=sizes[DECISIONS] - before[DECISIONS],
         facts_bytes=sizes[FACTS], half=half, same=same, compared=compared,
         phases=_phases(replay), columns=_columns(), seconds=seconds,
@@ -178,14 +179,16 @@ def _lines(figures: Figures) -> list[tuple[str, str]]:
         ("workers, each a candidate of every decision", f"{figures.workers:,}"),
         ("jobs running", f"{figures.running:,}"),
         ("started, finished", f"{figures.starts:,}, {figures.finishes:,}"),
-        ("passes", f"{figures.passes:,}"),
+        ("passes, two seconds apart", f"{figures.passes:,}"),
+        ("jobs that end between two of them", f"{figures.finishing:,}"),
         ("decisions made", f"{figures.made:,}"),
         ("decisions kept", f"{figures.kept:,}"),
         ("bytes of kept decisions", f"{figures.decision_bytes / MILLION:.2f} MB"),
         ("bytes of passes: views and placements", f"{figures.pass_bytes / MILLION:.2f} MB"),
         ("bytes of facts, of the whole fleet", f"{figures.facts_bytes / MILLION:.2f} MB"),
         ("all of these for each decision kept", f"{figures.each:,.0f} bytes"),
-        ("for each after half of the starts", f"{figures.half:,.0f} bytes"),
+        ("without the facts", f"{(figures.pass_bytes + figures.decision_bytes) / max(1, figures.kept):,.0f} bytes"),
+        ("all of these after half of the starts", f"{figures.half:,.0f} bytes"),
         ("for each decision made", f"{figures.each * figures.kept / max(1, figures.made):,.0f} bytes"),
         *((f"average {column}", f"{size:,.0f} bytes") for column, size in figures.columns.items()),
         *(
