@@ -15,7 +15,7 @@ from scheduler.core.decision import Verdict
 from scheduler.core.edits import with_placement, without
 from scheduler.core.engine import Engine
 from scheduler.core.evaluation import availability_reasons, compatibility_reasons
-from scheduler.core.fleet import Fleet, WorkerFacts, WorkerView
+from scheduler.core.fleet import Fleet, TaskLoad, WorkerFacts, WorkerView
 from scheduler.core.grouping import gpus_of
 from scheduler.core.questions import devices_of
 from scheduler.core.reasons import Code
@@ -26,7 +26,7 @@ from scheduler.core.spec import QueueEntry
 MOST_ASKED = 2_000
 MOST_SHAPES = 100
 MOST_TRIED = 6
-MOST_WORKERS = 200
+MOST_WORKERS = 50
 MOST_NAMED = 5
 _HELD = frozenset((Code.SLOTS, Code.CPU_IN_USE, Code.MEMORY_IN_USE, Code.DISK_IN_USE, Code.GPU_IN_USE))
 """What running tasks hold."""
@@ -116,9 +116,15 @@ def _would_do(scene: Scene) -> Iterator[str]:
     for (verdict, codes), bits in scene.parts().items():
         if verdict is Verdict.UNAVAILABLE and _HELD.issuperset(codes):
             for view in scene.views(bits)[:MOST_WORKERS]:
-                for job_id in dict.fromkeys(task.job_id for task in view.tasks):
+                for job_id in dict.fromkeys(task.job_id for task in view.tasks if _frees_enough(scene, view, task)):
                     if not availability_reasons(scene.entry, _released(view, job_id), setting):
                         yield job_id
+
+
+def _frees_enough(scene: Scene, view: WorkerView, task: TaskLoad) -> bool:
+    """Whether with its devices there could be as many as the job needs; said sooner than by asking every check."""
+    held = sum(len(one.devices) for one in view.tasks) - len(task.devices)
+    return len(view.facts.devices or ()) - held >= scene.entry.spec.resources.gpus
 
 
 def _released(view: WorkerView, job_id: str) -> WorkerView:

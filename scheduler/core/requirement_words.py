@@ -46,6 +46,7 @@ def _of_devices(code: Code, spec: JobSpec) -> str:
         Code.GPU_COUNT: counted(asked.gpus, "GPU"),
         Code.GPU_MIG: counted(asked.gpus, "whole GPU"),
         Code.GPU_COMBINATION: f"all of it{on} of one kind",
+        Code.SUPPORT_MATRIX: "a supported combination",
     }
     if asked.accelerator is not None:
         texts[Code.GPU_ACCELERATOR] = f"{asked.accelerator}{on}"
@@ -97,6 +98,12 @@ def _of_load(code: Code, spec: JobSpec) -> str:
     asked = spec.resources
     free = f"{asked.gpus:,} free" if asked.gpus else ""
     texts = {
+        Code.OFFLINE: "online",
+        Code.DRAINING: "takes new jobs",
+        Code.UNHEALTHY: "healthy",
+        Code.RESERVED_UNTIL: "not reserved for others",
+        Code.FAILED_HERE: "did not fail here",
+        Code.TIER_CLOSED: "an open target",
         Code.SLOTS: "a free task slot",
         Code.CPU_IN_USE: None if asked.cpu_millicores is None else f"{cores(asked.cpu_millicores)} left",
         Code.MEMORY_IN_USE: None if asked.memory_bytes is None else f"{size(asked.memory_bytes)} left",

@@ -138,6 +138,8 @@ class TestWhyNot:
             assert found.passed + found.failed + found.not_asked == len(CHECKED)
             for line in found.checks:
                 assert bool(line.why_not_asked) == (line.status is Status.NOT_ASKED)
+                assert bool(line.actual) == (line.status is not Status.NOT_ASKED), line
+                assert line.required or line.status is Status.NOT_ASKED, line
             for edit in found.in_the_job:
                 assert edit.gained == 1
 
