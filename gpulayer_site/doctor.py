@@ -94,7 +94,11 @@ def _server_parts(folder: Path) -> Iterator[Finding]:
     """Database and broker, where they can be asked from here."""
     if find_spec("django") is None or not (os.environ.get("DATABASE_URL") or (folder / DATABASE).exists()):
         return
-    setup(folder)
+    try:
+        setup(folder)
+    except Failure as error:
+        yield Finding("settings", "wrong", *_halves(error))
+        return
     from gpulayer_site import doctor_server
 
     yield Finding("database", *doctor_server.database())
@@ -102,7 +106,11 @@ def _server_parts(folder: Path) -> Iterator[Finding]:
 
 
 def _server(config: Config) -> Iterator[Finding]:
-    people = People(config)
+    try:
+        people = People(config)
+    except Failure as error:
+        yield Finding("server", "wrong", *_halves(error))
+        return
     try:
         who = people.get("whoami")
         yield Finding("server", "ok", f"{config.url} answers; the token is {who.get('username', 'known')}'s")
@@ -119,7 +127,7 @@ def _agent(people: People) -> Finding:
     try:
         worker = people.get(f"workers/{name}")
     except Failure as error:
-        hint = "start one: gpulayer worker start" if error.code == "not_found" else ""
+        hint = "start one: gpulayer worker start" if error.code == "no_such_worker" else ""
         return Finding("agent", "note", f"no worker is called {name}: this host takes no jobs", hint)
     state = ", ".join(worker.get("state") or ["unknown"])
     if "offline" in state or "unknown" in state:

@@ -26,12 +26,16 @@ def installation() -> Path:
 
 
 def setup(folder: Path) -> None:
-    """Make Django ready in this process, for the installation in `folder`."""
+    """Make Django ready in this process, for the installation in `folder`. Raises Failure for wrong settings."""
     os.environ["GPULAYER_DATA"] = str(folder)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gpulayer_site.settings")
     import django
+    from django.core.exceptions import ImproperlyConfigured
 
-    django.setup()
+    try:
+        django.setup()
+    except ImproperlyConfigured as error:
+        raise Failure(str(error), NO_ACCESS) from None
 
 
 def manage(command: str, *arguments: str) -> str:

@@ -4,10 +4,13 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import environ
+from django.core.exceptions import ImproperlyConfigured
 
 from gpulayer_site.data_folder import DATABASE, broker_url, data_folder, make_private, secret_key
 
 env = environ.Env()
+
+SHORTEST_KEY = 32
 
 PACKAGE = Path(__file__).resolve().parent
 # In a checkout the templates and static files lie beside the packages; the wheel packs them into this one.
@@ -21,6 +24,8 @@ _PUBLIC = urlsplit(GPULAYER_URL)
 
 DEBUG: bool = env.bool("DEBUG", default=False)
 SECRET_KEY: str = env.str("SECRET_KEY", default="") or secret_key(GPULAYER_DATA)
+if len(SECRET_KEY) < SHORTEST_KEY:
+    raise ImproperlyConfigured(f"SECRET_KEY needs at least {SHORTEST_KEY} characters, better 50; unset: one is made")
 
 # This host always reaches itself: its agent and its commands call the server by these names.
 _LOOPBACK = ["localhost", "127.0.0.1", "[::1]"]
@@ -85,6 +90,8 @@ TEMPLATES = [
 # For the same reason requests are not wrapped in transactions; services open their own.
 if env.str("DATABASE_URL", default=""):
     _DATABASE = env.db_url("DATABASE_URL")
+    if "ENGINE" not in _DATABASE:
+        raise ImproperlyConfigured("DATABASE_URL is no address of a database; write postgres://user:password@host/name")
 else:
     _DATABASE = {"ENGINE": "django.db.backends.sqlite3", "NAME": str(make_private(GPULAYER_DATA) / DATABASE)}
 DATABASES = {"default": _DATABASE}
@@ -187,6 +194,9 @@ USE_TZ = True
 
 # --- logging -------------------------------------------------------------------------------------------------------
 
+LOG_LEVEL: str = env.str("LOG_LEVEL", default="INFO").upper()
+if LOG_LEVEL not in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
+    raise ImproperlyConfigured(f"LOG_LEVEL is DEBUG, INFO, WARNING, ERROR or CRITICAL; found `{LOG_LEVEL}`")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -197,7 +207,7 @@ LOGGING = {
         },
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {
         "django": {"handlers": [], "level": "INFO", "propagate": True},
         "django.request": {"level": "ERROR"},  # a refused request is the caller's business

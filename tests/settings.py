@@ -9,7 +9,7 @@ from pathlib import Path
 _DATA = tempfile.mkdtemp(prefix="gpulayer-tests-")
 atexit.register(shutil.rmtree, _DATA, ignore_errors=True)
 os.environ["GPULAYER_DATA"] = _DATA
-os.environ["SECRET_KEY"] = "only for tests"
+os.environ["SECRET_KEY"] = "only for tests, and long enough for what is asked of it"
 os.environ.pop("ALLOWED_HOSTS", None)
 os.environ.pop("GPULAYER_URL", None)
 

@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import django
+from django.core.exceptions import ImproperlyConfigured
+from django.db import OperationalError
 
 from gpulayer_site.data_folder import write_private
 from gpulayer_site.up.options import Options, read_options
@@ -26,7 +28,7 @@ def prepare(options: Options) -> dict[str, str | None]:
     user, created = services.administrator()
     _write_cli_files(options)
     if options.agent:
-        _write_enrolment_token(options)
+        _let_agent_in(options)
     code = services.create_sign_in_code(user=user, now=timezone.now()) if created else None
     return {"code": code}
 
@@ -87,12 +89,14 @@ def _token_in(path: Path) -> str:
         return ""
 
 
-def _write_enrolment_token(options: Options) -> None:
-    """Give the local agent a fresh way in; it needs it only when it has no credential yet."""
+def _let_agent_in(options: Options) -> None:
+    """Its credential is for this installation, at whatever port it listens; where it has none, a token gets it one."""
     from django.utils import timezone
 
+    from workers.agent.folder import AgentFolder
     from workers.auth import create_enrolment_token
 
+    AgentFolder(options.data / "agent").follow(options.url)
     note = "the agent on the server's own host"
     secret, _ = create_enrolment_token(
         uses=1, origin="local", simulated=False, note=note, created_by=None, now=timezone.now()
@@ -100,6 +104,19 @@ def _write_enrolment_token(options: Options) -> None:
     write_private(options.data / "agent" / "enrolment-token", secret + "\n")
 
 
+def main() -> int:
+    """What a person can put right is one line."""
+    try:
+        django.setup()
+        json.dump(prepare(read_options()), sys.stdout)
+    except ImproperlyConfigured as error:
+        print(f"gpulayer: {error}", file=sys.stderr)
+    except OperationalError as error:
+        print(f"gpulayer: the database does not answer as it should: {str(error).split(chr(10))[0]}", file=sys.stderr)
+    else:
+        return 0
+    return 1
+
+
 if __name__ == "__main__":
-    django.setup()
-    json.dump(prepare(read_options()), sys.stdout)
+    sys.exit(main())

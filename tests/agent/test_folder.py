@@ -68,3 +68,13 @@ def test_writing_leaves_the_old_text_or_the_new_one(tmp_path: Path) -> None:
         write_private(path, "\ud800")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_credential_follows_its_server_to_another_address(tmp_path: Path) -> None:
+    folder = AgentFolder(tmp_path)
+    folder.follow("http://127.0.0.1:1")
+    assert folder.credential("http://127.0.0.1:1", "w1") is None
+    folder.keep_credential("http://127.0.0.1:1", "w1", "glw_x")
+    folder.follow("http://127.0.0.1:2")
+    assert folder.credential("http://127.0.0.1:2", "w1") == "glw_x"
+    assert folder.credential("http://127.0.0.1:1", "w1") is None

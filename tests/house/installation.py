@@ -1,5 +1,6 @@
 """A real installation, started as a person starts it, in a data folder and a home of its own."""
 
+import json
 import os
 import re
 import signal
@@ -9,6 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -103,6 +105,12 @@ class Installation:
             check=False,
             timeout=60,
         )
+
+    def json(self, *words: str) -> Any:
+        """What a command says as JSON; an error with all that it printed where that is none."""
+        done = self.run(*words, "--json")
+        assert done.stdout, f"exit code {done.returncode}: {done.stderr}\n{self.text}"
+        return json.loads(done.stdout)
 
     def answers(self, seconds: float = START_SECONDS) -> bool:
         """Whether the web server answers, before the time is over."""

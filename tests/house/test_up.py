@@ -149,6 +149,9 @@ class TestRefusals:
         [
             pytest.param({"PORT": "http"}, "PORT must be a number from 1 to 65535, found `http`", id="a port"),
             pytest.param({"HOST": "203.0.113.1"}, "HOST=203.0.113.1 is no address of this machine", id="an address"),
+            pytest.param({"DATABASE_URL": "foo"}, "DATABASE_URL is no address of a database", id="a database"),
+            pytest.param({"SECRET_KEY": "short"}, "SECRET_KEY needs at least 32 characters", id="a key"),
+            pytest.param({"LOG_LEVEL": "LOUD"}, "LOG_LEVEL is DEBUG, INFO, WARNING, .*found `LOUD`", id="a level"),
             pytest.param({"GPULAYER_DATA": "/proc/x"}, "data folder /proc/x cannot be used", id="a folder"),
         ],
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.house.installation import Installation, still_running
+from tests.house.installation import Installation, free_port, still_running
 
 pytestmark = pytest.mark.slow
 
@@ -34,9 +34,9 @@ def test_a_job_runs_here_and_its_log_and_exit_code_come_back(up):
     done = up.run("job", "submit", job(up, ["python3", "main.py"], workdir=str(folder)), "--watch")
     assert done.returncode == 3, done.stdout + done.stderr
     assert "hello from two files" in done.stdout
-    status = json.loads(up.run("job", "status", "j-1", "--json").stdout)
+    status = up.json("job", "status", "j-1")
     assert json.dumps(status).count('"exit_code": 3') == 1
-    assert "agent" in {each["subject"] for each in json.loads(up.run("doctor", "--json").stdout)}
+    assert "agent" in {each["subject"] for each in up.json("doctor")}
 
 
 def test_the_job_sees_none_of_the_servers_secrets(up):
@@ -46,6 +46,14 @@ def test_the_job_sees_none_of_the_servers_secrets(up):
     token = json.loads((up.data / "cli.json").read_text())["token"]
     assert "PATH=" in done.stdout
     assert not [word for word in (secret, token, "SECRET_KEY", "gle_", "glw_", "BROKER") if word in done.stdout]
+
+
+def test_the_agent_is_known_again_when_the_installation_moves_to_another_port(tmp_path):
+    with Installation(tmp_path) as first:
+        first.ready().wait_for("registered as")
+    with Installation(tmp_path, port=free_port()) as second:
+        second.ready().wait_for("registered as")
+        assert "Error" not in second.text
 
 
 @pytest.mark.parametrize(

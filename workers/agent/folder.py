@@ -101,6 +101,12 @@ class AgentFolder:
         document = {"url": url, "worker": worker, "credential": credential}
         write_private(self.root / "credential.json", json.dumps(document))
 
+    def follow(self, url: str) -> None:
+        """The server that gave the credential has this address now."""
+        kept = _read(self.root / "credential.json")
+        if kept and kept.get("url") != url:
+            write_private(self.root / "credential.json", json.dumps({**kept, "url": url}))
+
     def forget_credential(self) -> None:
         """The server no longer takes it."""
         (self.root / "credential.json").unlink(missing_ok=True)
