@@ -17,7 +17,7 @@ def installed(database: str | None = None) -> Iterator[Path]:
     """
     with tempfile.TemporaryDirectory(prefix="gpulayer-bench-") as folder:
         os.environ.update(
-            GPULAYER_DATA=folder, SECRET_KEY="only for figures", GPULAYER_BROKER_URL="memory://", LOG_LEVEL="ERROR",
+            GPULAYER_DATA=folder, SECRET_KEY="", GPULAYER_BROKER_URL="memory://", LOG_LEVEL="ERROR",
             DATABASE_URL=database or "", DJANGO_SETTINGS_MODULE="gpulayer_site.settings",
         )  # fmt: skip
         _set_up()

@@ -128,8 +128,8 @@ def _measured(options: argparse.Namespace) -> Figures:
 def _documents(options: argparse.Namespace) -> tuple[list[Document], list[Document]]:
     if not options.trace:
         count = options.workers or 1_000
-        jobs = fleets.jobs(max(10_000, options.shapes), options.shapes, options.seed)
-        return list(fleets.workers(count, options.seed)), list(jobs)
+        generated = fleets.jobs(max(10_000, options.shapes), options.shapes, options.seed)
+        return list(fleets.workers(count, options.seed)), list(generated)
     workers, jobs = (_read(options.trace / name) for name in ("workers.jsonl", "jobs.jsonl"))
     count = options.workers or len(workers)
     return [_again(workers, number) for number in range(count)], jobs
