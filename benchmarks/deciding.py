@@ -71,6 +71,8 @@ def _lines(figures: Figures) -> list[tuple[str, str]]:
         ("one decision, grouped, the fleet known", f"{figures.one_warm * 1000:.1f} ms"),
         ("groups and fingerprint of a decision", f"{figures.groups * 1000:.2f} ms"),
         ("all candidates of a decision", f"{figures.candidates * 1000:.0f} ms"),
+        ("relaxations of a job, the slowest of some", f"{figures.relaxations * 1000:.0f} ms"),
+        ("everything behind its decision", f"{figures.explained * 1000:.0f} ms"),
         ("peak memory beyond the documents", f"{figures.memory / 1e6:.0f} MB"),
     ]
 

@@ -6,6 +6,7 @@ import gc
 import tracemalloc
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from time import process_time
 from typing import TypeVar
@@ -13,13 +14,20 @@ from typing import TypeVar
 from scheduler.core import rule
 from scheduler.core.devices import load_of
 from scheduler.core.engine import Engine
+from scheduler.core.fleet import Fleet as Whole
 from scheduler.core.fleet import WorkerView
+from scheduler.core.relax import relaxations
+from scheduler.core.rollup import left_over
+from scheduler.core.scene import Scene
 from scheduler.core.schedule import PassResult, run_pass, schedule
 from scheduler.core.spec import QueueEntry
+from scheduler.core.why import why
 
 T = TypeVar("T")
 Fleet = Sequence[WorkerView]
 Queue = Sequence[QueueEntry]
+EXPLAINED = 20
+"""Jobs that are explained in full."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +48,10 @@ class Figures:
     """The groups and fingerprint of one decision of the pass, on average."""
     candidates: float
     """Every candidate of one decision with all its reasons."""
+    relaxations: float
+    """What one job could ask for instead, the slowest of some, on the fleet after the pass; the fleet known."""
+    explained: float
+    """Everything there is to say of that job's decision."""
     memory: int
     """The most that the pass held at once, beyond the documents; all decisions are kept."""
 
@@ -61,11 +73,28 @@ def measure(fleet: Fleet, queue: Queue, *, sample: int = 200) -> Figures:
     one, alone = queue[len(queue) // 2], Engine()
     one_cold, _ = timed(lambda: schedule(one, fleet, one.job_id, engine=alone).groups())
     one_warm, _ = timed(lambda: schedule(one, fleet, one.job_id, engine=alone).groups())
+    relaxed, explained = _explaining(fleet, results, some[:EXPLAINED], engine)
     return Figures(
         workers=len(fleet), jobs=len(queue), placed=sum(bool(result.decision.assignments) for result in results),
         decide=decide, decide_again=decide_again, one_cold=one_cold, one_warm=one_warm, groups=groups / len(some),
-        candidates=candidates, memory=peak_memory(lambda: list(run_pass(queue, fleet))),
+        candidates=candidates, relaxations=relaxed, explained=explained,
+        memory=peak_memory(lambda: list(run_pass(queue, fleet))),
     )  # fmt: skip
+
+
+def _explaining(
+    fleet: Fleet, results: Sequence[PassResult], some: Sequence[PassResult], engine: Engine
+) -> tuple[float, float]:
+    """How long the slowest of some jobs takes to relax, and to explain altogether, after everything was given away."""
+    left = left_over(Whole(tuple(fleet)), ((result.entry, result.decision) for result in results))
+    slowest = (0.0, 0.0)
+    for result in some:
+        scene = Scene(result.entry, left, engine=engine)
+        decision = schedule(result.entry, left, result.entry.job_id)
+        relaxing, _ = timed(partial(relaxations, scene))
+        explaining, _ = timed(partial(why, Scene(result.entry, left, engine=engine), decision))
+        slowest = (max(slowest[0], relaxing), max(slowest[1], explaining))
+    return slowest
 
 
 def differing(fleet: Fleet, queue: Queue, *, sample: int) -> list[str]:
