@@ -66,7 +66,7 @@ def submit_job(
         )
     except jobs.KeyReusedError as error:
         raise Refused("idempotency_key_reused", str(error)) from error
-    return Status(201, _detail(job.job_id))
+    return Status(201, _detail(request, job.job_id))
 
 
 @router.get("jobs", response={200: JobsOut, **refusals()})
@@ -81,7 +81,7 @@ def list_jobs(request: HttpRequest, asked: Query[JobsAsked]) -> Any:
 @router.get("jobs/{job_id}", response={200: JobDetailOut, **refusals(404)})
 def get_job(request: HttpRequest, job_id: JobId) -> Any:
     """One job."""
-    return _detail(job_id)
+    return _detail(request, job_id)
 
 
 @router.get("jobs/{job_id}/decision", response={200: DecisionOut, **refusals(404)})
@@ -124,7 +124,7 @@ def cancel_job(request: HttpRequest, job_id: JobId) -> Any:
             "not_yours", f"{job_id} belongs to {job.owner.get_username()}; operators may cancel it", status=403
         )
     jobs.cancel_job(job=job, actor=f"user:{request.user.get_username()}", now=timezone.now())
-    return _detail(job_id)
+    return _detail(request, job_id)
 
 
 def found(job_id: str) -> queries.JobRow:
@@ -163,11 +163,11 @@ def job_document(row: queries.JobRow) -> dict[str, Any]:
     }
 
 
-def _detail(job_id: str) -> dict[str, Any]:
+def _detail(request: HttpRequest, job_id: str) -> dict[str, Any]:
     row = found(job_id)
     kept = recorded(row.job)
     said = _answer(row.job, kept).lead if kept else None
-    return {**job_document(row), "answer": said, "spec": row.job.spec}
+    return {**job_document(row), "answer": said, "spec": jobs.document_for(request.user, row.job)}
 
 
 def _answer(job: Job, kept: Recorded) -> Answer:

@@ -20,6 +20,8 @@ from scheduler.services.holding import release
 from scheduler.services.machines import move_attempt, move_job, move_task
 
 LONGEST_KEY = 200
+HIDDEN = "(only its owner and operators see this)"
+"""Stands for a value of `env` that is not everybody's."""
 
 
 class KeyReusedError(ValueError):
@@ -54,6 +56,19 @@ def submit_job(*, document: object, owner: User, now: datetime, idempotency_key:
 def may_cancel(user: Any, job: Job) -> bool:
     """Whether this user may cancel this job: its owner and operators may."""
     return bool(user.is_active and (user.is_staff or user.pk == job.owner_id))
+
+
+def may_see_values(user: Any, job: Job) -> bool:
+    """Whether this user may see the values of the job's `env`: its owner and operators may."""
+    return bool(user.is_staff or user.pk == job.owner_id)
+
+
+def document_for(user: Any, job: Job) -> dict[str, Any]:
+    """The job document as this user may see it; names in `env` stay."""
+    document = dict(job.spec)
+    if document.get("env") and not may_see_values(user, job):
+        document["env"] = dict.fromkeys(document["env"], HIDDEN)
+    return document
 
 
 def cancel_job(*, job: Job, actor: str, now: datetime) -> Job:

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from scheduler.forms import yaml_of
-from scheduler.services.jobs import cancel_job, may_cancel
+from scheduler.services.jobs import cancel_job, document_for, may_cancel
 from scheduler.services.recorded import Recorded
 from scheduler.views.job_frame import Frame, frame_of, head_context, without_output
 from scheduler.views.placement import candidate_context, decision_asked_for, placement_context
@@ -73,7 +73,7 @@ def candidates(request: HttpRequest, job_id: str) -> HttpResponse:
 def spec(request: HttpRequest, job_id: str) -> HttpResponse:
     """The document as submitted, and what this run was given."""
     frame = frame_of(job_id)
-    document = frame.job.spec
+    document = document_for(request.user, frame.job)
     context = {"document": yaml_of(document), "argv": document.get("command", [])}
     return _page(request, frame, "scheduler/job_spec.html", {"tab": "spec", **context})
 

@@ -19,7 +19,7 @@ from scheduler.forms import SubmitForm, yaml_of
 from scheduler.forms.lines import line_of
 from scheduler.forms.shell import Shell, shell_of, wrapped
 from scheduler.models import Job
-from scheduler.services.jobs import submit_job
+from scheduler.services.jobs import may_see_values, submit_job
 from workers.moments import now
 from workers.paging import asked_of
 
@@ -103,8 +103,11 @@ def _blank(request: HttpRequest) -> Draft:
     document: Document = {"target": "local"}
     earlier = asked_of(request.GET, ("like",)).get("like")
     if earlier:
-        document = dict(get_object_or_404(Job, job_id=earlier).spec)
+        job = get_object_or_404(Job, job_id=earlier)
+        document = dict(job.spec)
         document.pop("version", None)
+        if not may_see_values(request.user, job):
+            document.pop("env", None)
     form = SubmitForm.from_document(document)
     return Draft(form, yaml_of(document) if earlier else EXAMPLE, document, ())
 

@@ -174,3 +174,13 @@ def test_the_document_is_shown_as_it_was_given(page, mira):
 def test_anybody_may_look_at_anybodys_job(page):
     job = a_job(owner=a_user("jonas"))
     assert "jonas" in text(page, f"/jobs/{job.job_id}")
+
+
+@pytest.mark.parametrize("url", ["/jobs/{}/spec", "/jobs/new?like={}", "/api/v1/jobs/{}"])
+def test_environment_values_are_their_owners_and_the_operators(page, operator, mira, url):
+    """Names may be seen by everybody, values may not, wherever a job's document is shown."""
+    theirs = a_job(owner=a_user("jonas"), env={"HF_TOKEN": "s3cret"})
+    mine = a_job(owner=mira, env={"HF_TOKEN": "s3cret"})
+    assert b"s3cret" not in page.get(url.format(theirs.job_id)).content
+    assert b"s3cret" in page.get(url.format(mine.job_id)).content
+    assert b"s3cret" in operator.get(url.format(theirs.job_id)).content
