@@ -173,14 +173,18 @@ class Supervisor:
         by_name = {part.name: part for part in self.parts if part.process is not None}
         if by_name:
             self.output.say("stopping")
-        for names in (("agent",), ("worker", "web"), ("broker",)):
-            self._stop([by_name[name] for name in names if name in by_name])
+        order = (("agent",), ("worker", "web"), ("broker",))
+        groups = [[by_name[name] for name in names if name in by_name] for names in order]
+        for place, group in enumerate(groups):
+            self._stop(group, kept_seconds=sum(_grace(later) for later in groups[place + 1 :]))
 
-    def _stop(self, group: list[Part]) -> None:
+    def _stop(self, group: list[Part], *, kept_seconds: float) -> None:
+        """Each has its own grace and the time that those before it did not need; what comes after keeps its own."""
+        assert self.stop_by is not None
         for part in group:
             part.signal(signal.SIGTERM)
-        grace = time.monotonic() + max((part.recipe.grace_seconds for part in group), default=0)
-        while any(part.process for part in group) and time.monotonic() < min(grace, self.stop_by or grace):
+        until = max(time.monotonic() + _grace(group), self.stop_by - kept_seconds)
+        while any(part.process for part in group) and time.monotonic() < min(until, self.stop_by):
             self._tick()
         for part in group:
             if part.process is not None:
@@ -189,6 +193,10 @@ class Supervisor:
         gone_by = time.monotonic() + 1
         while any(part.process for part in group) and time.monotonic() < gone_by:
             self._tick()
+
+
+def _grace(group: Iterable[Part]) -> float:
+    return max((part.recipe.grace_seconds for part in group), default=0.0)
 
 
 def _how(code: int) -> str:

@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 import stat
+import threading
 import time
 
 import psutil
@@ -80,6 +81,16 @@ class TestStopping:
         up.process.send_signal(number)
         assert up.process.wait(10) == 0
         assert not still_running(everything, 0.5)
+
+    def test_a_part_that_is_slow_to_stop_has_the_time_that_the_others_do_not_need(self, up):
+        worker = up.part("celery")
+        worker.suspend()
+        resumed = threading.Timer(4, worker.resume)
+        resumed.start()
+        up.process.send_signal(signal.SIGINT)
+        assert up.process.wait(10) == 0
+        resumed.join()
+        assert "does not stop" not in up.text
 
     @pytest.mark.parametrize(
         "killed",
