@@ -12,7 +12,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.http.response import HttpResponseBase
 from ninja import NinjaAPI
-from ninja.errors import HttpError, ValidationError
+from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from scheduler.core.errors import DocumentError, Problem
 from workers.refusals import Refused
@@ -149,6 +149,7 @@ _ANSWERS: tuple[tuple[type[Exception], Callable[[Any], HttpResponse]], ...] = (
     (Refused, _refused),
     (DocumentError, _document),
     (ValidationError, _invalid),
+    (AuthenticationError, lambda exc: problem(401, "this needs a token that is known, not revoked and not expired")),
     (HttpError, _http),
     (Http404, lambda exc: problem(404, str(exc) or "not found")),
     (RequestDataTooBig, lambda exc: problem(413, "the body is too large")),

@@ -107,6 +107,7 @@ def job_list(request: HttpRequest) -> HttpResponse:
         "state": state,
         "q": asked.get("q", ""),
         "owner": asked.get("owner", ""),
+        "no_jobs": not page.rows and not Job.objects.exists(),
         "filtered": bool(asked.get("q") or asked.get("owner")),
         "query": link(asked),
     }

@@ -80,6 +80,8 @@ def _changed_over(request: HttpRequest, draft: Draft, *, to_yaml: bool) -> HttpR
         return _page(request, draft, yaml=False)
     if not to_yaml and not isinstance(draft.document, dict):
         return _page(request, _checked(draft), yaml=True)
+    if to_yaml and draft.document == UNTOUCHED:
+        draft = Draft(draft.form, EXAMPLE, read_text(EXAMPLE, format="yaml"), ())
     return _page(request, draft, yaml=to_yaml)
 
 
@@ -100,7 +102,7 @@ def _draft(request: HttpRequest) -> Draft:
 
 def _blank(request: HttpRequest) -> Draft:
     """A new document, or that of an earlier job to begin from."""
-    document: Document = {"target": "local"}
+    document: Document = dict(UNTOUCHED)
     earlier = asked_of(request.GET, ("like",)).get("like")
     if earlier:
         job = get_object_or_404(Job, job_id=earlier)
@@ -158,6 +160,8 @@ def _is_yaml(request: HttpRequest) -> bool:
     return "yaml" in request.POST
 
 
+UNTOUCHED: Document = {"target": "local"}
+"""What an empty form makes."""
 EXAMPLE = """\
 name: finetune-7b
 command: ["python", "train.py"]        # a list of arguments, not a shell line

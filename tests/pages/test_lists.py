@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from scheduler.models import Job
-from tests.factories import a_job, a_pass, a_user, a_worker, changed
+from tests.factories import a_job, a_pass, a_user, a_worker, changed, later
 from tests.pages.conftest import many_jobs, many_workers
 from workers.models import Worker
 
@@ -43,13 +43,18 @@ def names(html: str) -> list[str]:
 @pytest.mark.parametrize(
     ("url", "empty"),
     [
-        ("/jobs", "No job is waiting or running"),
+        ("/jobs", "No job yet"),
         ("/workers", "No worker yet"),
         ("/jobs?state=all&q=x", "No job matches"),
     ],
 )
 def test_an_empty_list_says_what_to_do(page, url, empty):
     assert empty in text(page, url)
+
+
+def test_where_jobs_ended_long_ago_none_is_recent(page, mira):
+    changed(a_job(owner=mira), state="cancelled", state_since=later(seconds=-7200), finished_at=later(seconds=-7200))
+    assert "No job is waiting or running" in text(page, "/jobs")
 
 
 @pytest.mark.parametrize(("number", "where"), [(10, "1–10 of 10"), (1_200, "1–25 of 1,200")])

@@ -159,6 +159,11 @@ class TestChangingOver:
         assert "num_workers: 2" in value_of(again, "yaml")
         assert "gpus: '2'" in value_of(again, "yaml")
 
+    def test_an_untouched_form_becomes_the_example(self, page):
+        _, as_yaml = sent(page, act="yaml", target="local")
+        assert "# fallback_targets: [remote]" in value_of(as_yaml, "yaml")
+        assert "Nothing is wrong" in as_yaml
+
     def test_what_is_wrong_is_told_beside_the_other_view(self, page):
         _, as_yaml = sent(page, **{**GOOD, "gpus": "two", "act": "yaml"})
         assert "1 error." in as_yaml
