@@ -17,6 +17,8 @@ Step = tuple[JobSpec, str]
 """A spec with one requirement loosened, and the requirement's new value in words."""
 Stage = Sequence[Step]
 """Values that are equally near."""
+MOST_OF_A_KIND = 24
+"""Of labels and of frameworks only the first so many are looked at: nobody loosens more by hand."""
 MOST_ALIKE = 24
 """Of values that are equally near only so many are tried, those that most workers have."""
 

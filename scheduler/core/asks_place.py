@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from scheduler.core.asks import Ask, Stage, all_or_nothing
+from scheduler.core.asks import MOST_OF_A_KIND, Ask, Stage, all_or_nothing
 from scheduler.core.edits import with_placement, without
 from scheduler.core.nearest import nearest
+from scheduler.core.notes import MOST_LOOKED_UP
 from scheduler.core.reasons import Code
 from scheduler.core.scene import Scene
 from scheduler.core.spec import FallbackWhen, JobSpec, Origin
@@ -26,7 +27,7 @@ def asks_of_place(spec: JobSpec) -> Iterator[Ask]:
         yield _REGION
     if spec.placement.worker_ids:
         yield _WORKER_IDS
-    for key, _ in spec.placement.worker_labels:
+    for key, _ in spec.placement.worker_labels[:MOST_OF_A_KIND]:
         yield _label(key)
 
 
@@ -59,7 +60,8 @@ def _further_pins(spec: JobSpec, scene: Scene, workers: int) -> Sequence[Stage]:
     pins = spec.placement.worker_ids
     could = scene.compatible(_without_pins(spec)) & ~scene.compatible(spec)
     free = scene.stand(_without_pins(spec)).eligible & could
-    meant = [nearest(pin, scene.census.names.workers) for pin in pins if pin not in scene.census.names.workers]
+    unknown = [pin for pin in pins if pin not in scene.census.names.workers][:MOST_LOOKED_UP]
+    meant = [nearest(pin, scene.census.names.workers) for pin in unknown]
     found = dict.fromkeys((*(name for name in meant if name), *scene.named(free)[:1], *scene.named(could)[:1]))
     one_more = [(with_placement(spec, worker_ids=(*pins, name)), names((*pins, name))) for name in found]
     return [*([one_more] if one_more else []), [(_without_pins(spec), "any")]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from scheduler.core.asks import DEVICES_NOW, SOFTWARE, Ask, Stage, Step, all_or_nothing
+from scheduler.core.asks import DEVICES_NOW, MOST_OF_A_KIND, SOFTWARE, Ask, Stage, Step, all_or_nothing
 from scheduler.core.capability_software import environment_of
 from scheduler.core.edits import in_place, with_gang, with_runtime, without
 from scheduler.core.fleet import EnvironmentView
@@ -27,7 +27,7 @@ def asks_of_software(spec: JobSpec) -> Iterator[Ask]:
     yield _ENVIRONMENT
     if spec.runtime.python is not None:
         yield _PYTHON
-    for name, _ in spec.runtime.frameworks:
+    for name, _ in spec.runtime.frameworks[:MOST_OF_A_KIND]:
         yield _framework(name)
 
 

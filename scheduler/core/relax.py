@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from scheduler.core.asks import Ask, Stage, Step
+from scheduler.core.asks import MOST_OF_A_KIND, Ask, Stage, Step
 from scheduler.core.relax_sets import smallest_sets
 from scheduler.core.relaxed import Change, Helps, Relaxation, first_that_helps, measured
 from scheduler.core.requirements import requirements
@@ -42,7 +42,11 @@ def relaxations(scene: Scene) -> Relaxations:
     if standing.starts or any(found.starts if standing.ever else found.fits for found in alone):
         return Relaxations(alone, (), searched=False, complete=True)
     together, complete = smallest_sets(scene, asks)
-    return Relaxations(alone, together, searched=True, complete=complete)
+    return Relaxations(alone, together, searched=True, complete=complete and not _too_many(scene.entry.spec))
+
+
+def _too_many(spec: JobSpec) -> bool:
+    return max(len(spec.placement.worker_labels), len(spec.runtime.frameworks)) > MOST_OF_A_KIND
 
 
 def _alone(scene: Scene, ask: Ask) -> Iterator[Relaxation]:

@@ -5,19 +5,20 @@ Versions are never mixed: what helps is fewer workers, another target, or anothe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from scheduler.core.bits import members
+from scheduler.core.availability import Setting
+from scheduler.core.bits import groups_of
 from scheduler.core.capability_software import TORCH, environment_of, torch_of
-from scheduler.core.evaluation import compatibility_reasons
-from scheduler.core.fleet import EnvironmentView, WorkerFacts, WorkerView
+from scheduler.core.evaluation import availability_reasons, compatibility_reasons
+from scheduler.core.fleet import EnvironmentView, WorkerFacts
 from scheduler.core.gang import members as members_of
+from scheduler.core.reasons import Code
 from scheduler.core.scene import Scene
 from scheduler.core.spec import Origin
 
 MOST_NAMED = 5
-MOST_LOOKED_AT = 64
+_OF_TORCH = frozenset((Code.DIST_TORCH, Code.FRAMEWORK, Code.SUPPORT_MATRIX))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,16 @@ def gang_versions(scene: Scene) -> tuple[GangVersion, ...]:
     """Every torch version that compatible workers report, by target, the one with the most free workers first."""
     if scene.entry.spec.distributed is None:
         return ()
-    return tuple(version for tier in scene.entry.spec.tiers for version in _in_tier(scene, tier))
+    alike = groups_of(scene.standing.shape.torch or ())
+    found = [
+        _version(scene, tier, torch, bits & scene.standing.shape.in_tier(tier))
+        for tier in scene.entry.spec.tiers
+        for torch, bits in alike.items()
+        if bits & scene.standing.shape.in_tier(tier)
+    ]
+    order = {tier.value: place for place, tier in enumerate(scene.entry.spec.tiers)}
+    found.sort(key=lambda version: (order[version.tier], -version.free, -version.compatible, str(version.torch)))
+    return tuple(found)
 
 
 def with_torch(facts: WorkerFacts, name: str, version: str | None, like: EnvironmentView) -> WorkerFacts:
@@ -66,66 +76,50 @@ def _place(named: tuple[str, EnvironmentView]) -> tuple[bool, str]:
     return named[0] != "default", named[0]
 
 
-def _in_tier(scene: Scene, tier: Origin) -> list[GangVersion]:
-    standing, shape = scene.standing, scene.standing.shape
-    compatible, free = shape.count(standing.compatible)[tier], shape.count(standing.eligible)[tier]
-    found = [_version(scene, tier, torch, compatible[torch], free.get(torch, 0)) for torch in compatible]
-    return sorted(found, key=lambda version: (-version.free, -version.compatible, str(version.torch)))
-
-
-def _version(scene: Scene, tier: Origin, torch: str | None, compatible: int, free: int) -> GangVersion:
-    needed = members_of(scene.entry.spec)
-    shape = scene.standing.shape
-    here = [
-        facts.id
-        for facts in members(scene.standing.eligible & shape.in_tier(tier), scene.census.facts)
-        if _torch(scene, facts) == torch
-    ]
+def _version(scene: Scene, tier: Origin, torch: str | None, workers: int) -> GangVersion:
+    """`workers` are the compatible ones of this target and version."""
+    free = workers & scene.standing.eligible
     return GangVersion(
-        tier=tier.value, torch=torch, needed=needed, compatible=compatible, free=free,
-        free_workers=tuple(here[:MOST_NAMED]), change=_change(scene, tier, torch, needed, compatible, free),
+        tier=tier.value, torch=torch, needed=members_of(scene.entry.spec), compatible=workers.bit_count(),
+        free=free.bit_count(), free_workers=scene.named(free)[:MOST_NAMED], change=_change(scene, tier, torch, workers),
     )  # fmt: skip
 
 
-def _change(
-    scene: Scene, tier: Origin, torch: str | None, needed: int, compatible: int, free: int
-) -> TorchChange | None:
-    if free >= needed or tier in scene.standing.shape.closed:
+def _change(scene: Scene, tier: Origin, torch: str | None, workers: int) -> TorchChange | None:
+    needed, standing = members_of(scene.entry.spec), scene.standing
+    free, compatible = (workers & standing.eligible).bit_count(), workers.bit_count()
+    if free >= needed or tier in standing.shape.closed:
         return None
-    sample = next(
-        facts
-        for facts in members(scene.standing.shape.in_tier(tier), scene.census.facts)
-        if _torch(scene, facts) == torch
-    )
-    now = _changeable(scene, tier, torch, sample, scene.standing.eligible)
-    if free + len(now) >= needed:
-        return TorchChange(workers=tuple(now[: needed - free]), starts=True)
+    lacking = _lacking_torch(scene) & scene.census.origins.get(tier, 0)
+    others = standing.shape.in_tier(tier) & ~workers | lacking
+    sample = scene.census.facts[(workers & -workers).bit_length() - 1]
+    now = _changeable(scene, torch, sample, others & (standing.eligible | lacking), needed - free, free=True)
+    if len(now) == needed - free:
+        return TorchChange(workers=tuple(now), starts=True)
     if compatible >= needed:
         return None
-    ever = _changeable(scene, tier, torch, sample, scene.standing.compatible)
-    if compatible + len(ever) >= needed:
-        return TorchChange(workers=tuple(ever[: needed - compatible]), starts=False)
-    return None
+    ever = _changeable(scene, torch, sample, others, needed - compatible, free=False)
+    return TorchChange(workers=tuple(ever), starts=False) if len(ever) == needed - compatible else None
+
+
+def _lacking_torch(scene: Scene) -> int:
+    """The workers on which nothing but a suitable torch is missing."""
+    return sum(bits for (_, codes), bits in scene.parts().items() if codes and _OF_TORCH.issuperset(codes))
 
 
 def _changeable(
-    scene: Scene, tier: Origin, torch: str | None, sample: WorkerFacts, among: int
+    scene: Scene, torch: str | None, sample: WorkerFacts, others: int, enough: int, *, free: bool
 ) -> list[tuple[str, str | None]]:
-    """Workers of the target with another version that would still fit with this one."""
-    workers = members(among & scene.standing.shape.in_tier(tier), scene.board.views)
-    return list(_fitting(scene, [view for view in workers if _torch(scene, view.facts) != torch], torch, sample))
-
-
-def _fitting(
-    scene: Scene, views: Sequence[WorkerView], torch: str | None, sample: WorkerFacts
-) -> Iterator[tuple[str, str | None]]:
-    name = scene.entry.spec.runtime.environment
+    """So many workers that would fit with the torch that `sample` has, and are free if so asked; fewer if need be."""
+    name, standing = scene.entry.spec.runtime.environment, scene.standing
     like = environment_of(sample, name) or EnvironmentView()
-    for view in views[:MOST_LOOKED_AT]:
+    setting = Setting(closed=standing.shape.closed, avoided=standing.avoided)
+    found: list[tuple[str, str | None]] = []
+    for view in scene.views(others) if others.bit_count() >= enough else ():
         changed = replace(view, facts=with_torch(view.facts, name, torch, like))
-        if not compatibility_reasons(scene.entry, changed):
-            yield view.id, _torch(scene, view.facts)
-
-
-def _torch(scene: Scene, facts: WorkerFacts) -> str | None:
-    return torch_of(facts, scene.entry.spec.runtime.environment)
+        taken = free and availability_reasons(scene.entry, changed, setting)
+        if not taken and not compatibility_reasons(scene.entry, changed):
+            found.append((view.id, torch_of(view.facts, name)))
+        if len(found) == enough:
+            break
+    return found

@@ -76,7 +76,7 @@ def gang_sentence(version: GangVersion) -> str:
 def _change(version: GangVersion) -> str:
     if version.change is None:
         return ""
-    those = both(f"{worker} (now {torch or 'unknown'})" for worker, torch in version.change.workers[:5])
+    those = both(f"{worker} (now {torch or 'none known'})" for worker, torch in version.change.workers[:5])
     more = len(version.change.workers) - 5
     ends = "it would start" if version.change.starts else "it would fit, and wait"
     return f"; with this torch on {those}{f' and {more:,} more' if more > 0 else ''} {ends}"

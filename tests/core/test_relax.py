@@ -145,6 +145,12 @@ def test_a_gang_that_waits_needs_fewer_workers_or_another_torch() -> None:
     assert change == "a (now 2.6.0+cu124) and b (now 2.6.0+cu124) it would start"
 
 
+def test_a_worker_without_torch_could_get_it() -> None:
+    fleet = (a_worker("a"), a_worker("b", environment=an_environment(None)))
+    (version,) = gang_versions(Scene(a_job(gang=2, gpus=1), fleet))
+    assert gang_sentence(version).endswith("; with this torch on b (now none known) it would start")
+
+
 def test_a_gang_that_never_fits_says_how_it_would() -> None:
     scene = Scene(a_job(gang=4, gpus=1), GANG)
     assert [relaxation_sentence(edit) for edit in relaxations(scene).alone] == [
