@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from scheduler.core.answers import Said, capital, workers_in
+from scheduler.core.capability import CAPABILITY
+from scheduler.core.checklist import why_not_asked
 from scheduler.core.decision import CandidateGroup, SchedulingDecision, Verdict
 from scheduler.core.labels import code_label
 from scheduler.core.quantities import size
 from scheduler.core.reasons import Code, Reason
 from scheduler.core.sentences import group_sentence
-from scheduler.core.spec import JobSpec, QueueEntry
+from scheduler.core.spec import QueueEntry
 from scheduler.core.wants import wanted
 from scheduler.core.words import agrees, counted, either
 
@@ -33,7 +35,7 @@ def why_never(entry: QueueEntry, decision: SchedulingDecision) -> Said:
         return Said(f"no worker is {tiers}; {workers_in(groups):,} elsewhere", (), f"no worker is {tiers}")
     if any(group.verdict is not Verdict.INCOMPATIBLE for group in inside):
         return _gang_never(decision)
-    return _nearest(entry.spec, decision, inside, tiers)
+    return _nearest(entry, decision, inside, tiers)
 
 
 def _gang_never(decision: SchedulingDecision) -> Said:
@@ -46,10 +48,10 @@ def _gang_never(decision: SchedulingDecision) -> Said:
     return Said(lead, more, f"gang: {best.compatible:,} of {best.needed:,} workers fit")
 
 
-def _nearest(spec: JobSpec, decision: SchedulingDecision, inside: Sequence[CandidateGroup], tiers: str) -> Said:
+def _nearest(entry: QueueEntry, decision: SchedulingDecision, inside: Sequence[CandidateGroup], tiers: str) -> Said:
     fewest = min(len(group.codes) for group in inside)
     nearest = [group for group in inside if len(group.codes) == fewest]
-    codes = max(nearest, key=lambda group: (len(group.workers), group.codes[0].text)).codes
+    codes = max(nearest, key=lambda group: (not _hides(group, entry), len(group.workers), group.codes[0].text)).codes
     lack_it = [group for group in nearest if group.codes == codes]
     total, few = workers_in(inside), workers_in(lack_it)
     labels = ", ".join(code_label(code) for code in codes)
@@ -58,13 +60,22 @@ def _nearest(spec: JobSpec, decision: SchedulingDecision, inside: Sequence[Candi
         example = lack_it[0].workers[0]
         more = f"The nearest, such as {example}, {agrees(few, 'fails', 'fail')} {fewest} checks: {labels}."
         return Said(lead, (more,), f"none of {total:,} meets every requirement")
-    what, code = wanted(codes[0], spec), codes[0]
-    facts = _figures(code, decision, inside)
+    what, code = wanted(codes[0], entry.spec), codes[0]
     if all(_lacks(group, code) for group in inside):
+        facts = _figures(code, decision, inside)
         return Said(f"no {tiers} worker has {what}{facts}", _all_fail(total), _short(f"no worker has {what}", code))
     lacking = f"{few:,} {agrees(few, 'lacks', 'lack')} only {what}"
     lead = f"none of {total:,} {tiers} workers meets every requirement; {lacking}"
-    return Said(f"{lead}{facts}", (), _short(f"{few:,} lack only {what}", code))
+    return Said(f"{lead}{_figures(code, decision, lack_it)}", (), _short(f"{few:,} lack only {what}", code))
+
+
+def _hides(group: CandidateGroup, entry: QueueEntry) -> bool:
+    """Whether these workers may lack more than they were asked for: what they fail keeps other checks unasked."""
+    return any(
+        not why_not_asked(code, entry, ()) and why_not_asked(code, entry, group.codes)
+        for code in CAPABILITY
+        if code not in (Code.GPU_MIG, Code.GPU_COMBINATION)
+    )
 
 
 def _lacks(group: CandidateGroup, code: Code) -> bool:

@@ -116,6 +116,17 @@ HELD = {"reserved_for": "team:vision", "reserved_until": SIX}
             "1 lack only 900 GB of RAM", id="never, and one nearly",
         ),
         pytest.param(
+            a_job(gpus=8, gpu_memory=40 * GB, memory=900 * GB),
+            (
+                a_worker("w1", gpus="8xA100"),
+                *(a_worker(name, gpus="4xA100", memory_bytes=1000 * GB) for name in ("w2", "w3")),
+            ),
+            "never",
+            "Never fits: none of 3 local workers meets every requirement;"
+            " 1 lacks only 900 GB of RAM (the most is 512 GB).",
+            "1 lack only 900 GB of RAM", id="never, where too few GPUs kept their memory from being asked",
+        ),
+        pytest.param(
             a_job(memory=900 * GB, os="plan9"), (a_worker("w1"), a_worker("w2")), "never",
             "Never fits: none of 2 local workers meets every requirement.", "none of 2 meets every requirement",
             id="never for two reasons each",
