@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import sleep
 from typing import Any, NoReturn
@@ -108,18 +108,23 @@ def connect() -> People:
 
 
 def find_config(environ: Mapping[str, str] = os.environ) -> Config:
-    """From `GPULAYER_URL` and `GPULAYER_TOKEN`, else from the first configuration file that there is."""
+    """From `GPULAYER_URL` and `GPULAYER_TOKEN`, else from the first configuration file that there is.
+
+    A token alone is for the server of that file. Raises Failure for an address alone: no token goes to a server that
+    it was not made for.
+    """
     url, token = environ.get("GPULAYER_URL", ""), environ.get("GPULAYER_TOKEN", "")
     if url and token:
         return Config(url, token, None, "GPULAYER_URL")
     found = next((path for path in config_files(environ) if path.is_file()), None)
     if found is None or url:
-        missing = "GPULAYER_TOKEN is not set" if url else "no server is known"
+        missing = "GPULAYER_TOKEN is not set" if url else "GPULAYER_URL is not set" if token else "no server is known"
         raise Failure(
             f"{missing}\n\nhint: on the server's machine run this in the folder where `gpulayer up` runs; "
             "elsewhere set GPULAYER_URL and GPULAYER_TOKEN (made with `gpulayer token create`)", NO_ACCESS,
         )  # fmt: skip
-    return _read(found)
+    config = _read(found)
+    return replace(config, token=token, source=f"GPULAYER_TOKEN and {found}") if token else config
 
 
 def config_files(environ: Mapping[str, str] = os.environ) -> tuple[Path, ...]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpulayer_site.client import Config, config_files, find_config
+from gpulayer_site.client import Config, Failure, config_files, find_config
 from tests.cli.conftest import Commands
 from tests.live import Server
 
@@ -35,6 +35,22 @@ def test_the_environment_comes_first_then_the_data_folder_then_the_home(
     both = environ | {"GPULAYER_URL": "https://named", "GPULAYER_TOKEN": "glu_named"}
     assert find_config(both) == Config("https://named", "glu_named", None, "GPULAYER_URL")
     assert config_files(environ) == (data, here, home)
+
+
+def test_a_token_alone_is_for_the_server_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    environ = {"GPULAYER_DATA": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path), "GPULAYER_TOKEN": "glu_named"}
+    with pytest.raises(Failure, match="GPULAYER_URL is not set"):
+        find_config(environ)
+    file = configured(tmp_path, "https://here", "glu_here")
+    assert find_config(environ) == Config("https://here", "glu_named", tmp_path, f"GPULAYER_TOKEN and {file}")
+
+
+def test_an_address_alone_takes_no_token_from_the_file(tmp_path: Path) -> None:
+    configured(tmp_path, "https://here", "glu_here")
+    with pytest.raises(Failure, match="GPULAYER_TOKEN is not set") as refused:
+        find_config({"GPULAYER_DATA": str(tmp_path), "GPULAYER_URL": "https://named"})
+    assert refused.value.exit_code == 3
 
 
 def test_without_a_server_it_says_what_to_do(without_server: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
