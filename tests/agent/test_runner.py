@@ -210,6 +210,34 @@ def test_cancelling_ends_the_command_and_reports_the_signal(
     assert b"gpulayer: cancelled" in log.text
 
 
+@pytest.mark.parametrize(("argv", "more", "words"), [
+    pytest.param(("true",), {}, "exit code 0", id="well"),
+    pytest.param(("sh", "-c", "exit 3"), {}, "exit code 3", id="with an error"),
+    pytest.param(("sh", "-c", "kill -9 $$"), {}, "signal 9", id="killed"),
+    pytest.param(("sleep", "600"), {"timeout_s": 1}, "signal 15 (longer than its time limit)", id="too long"),
+    pytest.param(("true",), {"workdir": "/no/such"}, "not started: ", id="not at all"),
+])  # fmt: skip
+def test_the_agents_own_log_says_how_a_task_ended(
+    run: Callable[..., TaskRun], log: Log, folder: AgentFolder, caplog: pytest.LogCaptureFixture,
+    argv: tuple[str, ...], more: dict[str, Any], words: str,
+) -> None:  # fmt: skip
+    caplog.set_level("INFO", logger="workers.agent")
+    over(run(*argv, **more), folder)
+    (said,) = [message for message in caplog.messages if "ended" in message]
+    assert said.startswith(f"task 1 (j-1): ended, {words}")
+
+
+def test_and_that_it_was_cancelled(
+    script: Script, run: Callable[..., TaskRun], log: Log, folder: AgentFolder, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="workers.agent")
+    running = run("sleep", "600")
+    script.wait_for(STARTED)
+    running.stop("cancelled")
+    over(running, folder)
+    assert "task 1 (j-1): ended, signal 15 (cancelled)" in caplog.messages
+
+
 def test_a_task_cancelled_before_its_start_never_runs(
     script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

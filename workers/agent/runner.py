@@ -123,18 +123,20 @@ class TaskRun:
                 if self._stop_wanted is None:
                     return self._start(claim, record, spool)
                 spool.say(f"{self._stop_wanted[0]} before it started")
-                record.save_result(Result(signal=15, ended_by=self._stop_wanted[2]))
+                result = Result(signal=15, ended_by=self._stop_wanted[2])
+                self._ended(record, result, f"{self._stop_wanted[0]} before it started")
             except StartFailedError as error:
                 spool.say(error.error.detail)
-                record.save_result(Result(start_error=error.error))
+                self._ended(record, Result(start_error=error.error), f"not started: {error.error.detail}")
         spool.end()
         return None
 
     def _start(self, claim: Claim, record: TaskRecord, spool: Spool) -> TaskProcess:
         popen = command.start(claim, environments=self._environments, private=Path(record.private), tag=record.tag)
         process = self._process = TaskProcess(
-            popen, spool, record.tag, timeout_s=claim.timeout_s, on_end=record.save_result
-        )
+            popen, spool, record.tag, timeout_s=claim.timeout_s,
+            on_end=lambda result: self._ended(record, result, self._end_words(result)),
+        )  # fmt: skip
         record.began(popen.pid, _started_at(popen.pid))
         return process
 
@@ -153,9 +155,20 @@ class TaskRun:
         spool = self._spool = record.spool()
         if record.result() is None:
             spool.say("stopped: the agent ended while this ran")
-            record.save_result(Result(signal=9, ended_by=AGENT_ENDED))
+            self._ended(record, Result(signal=9, ended_by=AGENT_ENDED), AGENT_ENDED.detail)
         spool.end()
         report(self._session, record, spool, None)
+
+    def _ended(self, record: TaskRecord, result: Result, words: str) -> None:
+        """Write down how it ended, and say it in the agent's own log."""
+        log.info("%s: ended, %s", self.name, words)
+        record.save_result(result)
+
+    def _end_words(self, result: Result) -> str:
+        how = f"exit code {result.exit_code}" if result.signal is None else f"signal {result.signal}"
+        if result.timed_out:
+            return f"{how} (longer than its time limit)"
+        return f"{how} ({self._stop_wanted[0]})" if self._stop_wanted else how
 
     def _abandon(self) -> None:
         if self._record is None:
