@@ -212,7 +212,8 @@ def _follow(people: People, job_id: str, *, with_log: bool) -> dict[str, Any]:
         while True:
             found: dict[str, Any] = people.get(_path(job_id))
             why = "" if found["state"] == "succeeded" else found["short_answer"] or ""
-            news = f"{job_id} {found['state'].replace('_', ' ')}: {why}".removesuffix(": ")
+            state = found["state"].replace("_", " ")
+            news = f"{job_id} {why if why.startswith(state) else f'{state}: {why}'.removesuffix(': ')}"
             if news != told:
                 click.echo(news, err=True)
                 told = news

@@ -8,6 +8,7 @@ from gpulayer_site.terminal import say
 from scheduler.cli_candidates import print_each, print_funnel, print_groups
 from scheduler.core.codec import decision_from_document
 from scheduler.core.sentences import group_sentence, note_sentence
+from scheduler.core.words import attempt_words
 
 Document = dict[str, Any]
 SECONDS = len("2026-11-30T12:00:00")
@@ -40,12 +41,18 @@ def _head(found: Document) -> None:
     say(", ".join(f"{word} {_instant(moment)}" for word, moment in moments if moment))
     if found.get("worker"):
         devices = ", ".join(str(index) for index in found.get("devices") or ())
-        say(f"on {found['worker']}{f', devices {devices}' if devices else ''}")
+        say(f"on {found['worker']}{f', devices {devices}' if devices else ''}{_attempt(found)}")
     if found.get("exit_code") is not None:
         say(f"exit code {found['exit_code']}")
     if found.get("failure_text") and found.get("failure_code") != "unschedulable":  # the answer below says that
         say(f"{found['failure_text']} ({found.get('failure_code') or 'failed'})")
     click.echo()
+
+
+def _attempt(found: Document) -> str:
+    retries = (found.get("spec") or {}).get("retries") or {}
+    words = attempt_words(int(found.get("attempt") or 1), int(retries.get("max") or 0))
+    return f", attempt {words}" if words else ""
 
 
 def _instant(text: str) -> str:

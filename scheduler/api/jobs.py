@@ -156,9 +156,10 @@ def job_document(row: queries.JobRow) -> dict[str, Any]:
         "failure_code": job.failure_code,
         "failure_text": job.failure_text,
         "simulated": job.simulated,
+        "attempt": placed.attempt.number if placed else None,
         "worker": placed.worker.name if placed else None,
         "devices": placed.devices if placed else [],
-        "short_answer": job.how_it_failed(placed.signal if placed else None) or summary.get("short_answer"),
+        "short_answer": job.how_it_ended(placed.signal if placed else None) or summary.get("short_answer"),
         "url": reverse("job", args=[job.job_id]),
     }
 

@@ -59,6 +59,8 @@ class JobOut(Answer):
     failure_code: str
     failure_text: str
     simulated: bool
+    attempt: int | None
+    """The number of its latest one, from 1; null while it waits."""
     worker: str | None
     devices: list[int]
     short_answer: str | None

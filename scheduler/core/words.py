@@ -41,6 +41,16 @@ def part(have: int | None, of: int | None) -> str:
     return f"{have or 0:,} of {of or 0:,}"
 
 
+def attempt_words(number: int, retries: int) -> str:
+    """`2 of 4`, where so many retries are allowed; nothing where the first is the only one.
+
+    An attempt of which nothing started is repeated without counting as one: a number above all of them stands alone.
+    """
+    if retries < 1 and number <= 1:
+        return ""
+    return part(number, retries + 1) if number <= retries + 1 else f"{number:,}"
+
+
 def names(several: Iterable[object], *, most: int = MOST_NAMES) -> str:
     """`a, b, c`; of many only the first, and how many more there are."""
     shown = [str(name) for name in several]

@@ -77,8 +77,10 @@ class Job(models.Model):
     def __str__(self) -> str:
         return f"{self.job_id} {self.name}"
 
-    def how_it_failed(self, signal: int | None = None) -> str:
-        """In a few words, for lists; empty where it did not or its decision says why. `signal` ended its task."""
+    def how_it_ended(self, signal: int | None = None) -> str:
+        """In a few words, for lists; empty where it did well or its decision says why. `signal` ended its task."""
+        if self.state == JobState.CANCELLED:
+            return "cancelled" if self.started_at else "cancelled before it started"
         if self.state not in (JobState.FAILED, JobState.TIMED_OUT) or self.failure_code == "unschedulable":
             return ""
         if self.failure_code in ("", "exit_code") and self.exit_code:

@@ -13,6 +13,7 @@ from scheduler.core import explain
 from scheduler.core.answers import capital
 from scheduler.core.decision import TierStatus
 from scheduler.core.explain import Answer
+from scheduler.core.words import attempt_words
 from scheduler.models import Job, JobState, SchedulingPass, Task
 from scheduler.services.jobs import may_cancel
 from scheduler.services.recorded import Recorded, recorded
@@ -136,6 +137,8 @@ def _facts(frame: Frame) -> Iterable[tuple[str, str]]:
         if spec.runtime.environment_stated:
             yield "Environment", spec.runtime.environment
         yield "If it never fits", spec.on_unschedulable
+    if attempt := _attempt(frame):
+        yield "Attempt", attempt
     yield "Submitted", clock(job.submitted_at, now=now())
     if job.started_at:
         yield "Waited", duration((job.started_at - job.submitted_at).total_seconds())
@@ -145,6 +148,13 @@ def _facts(frame: Frame) -> Iterable[tuple[str, str]]:
         yield "Exit code", str(job.exit_code)
     elif frame.task and frame.task.signal:
         yield "Ended by signal", str(frame.task.signal)
+
+
+def _attempt(frame: Frame) -> str:
+    if frame.task is None or frame.job.state in (JobState.QUEUED, JobState.PAUSED):
+        return ""
+    retries = frame.job.spec.get("retries") or {}
+    return attempt_words(frame.task.attempt.number, int(retries.get("max", 0)))
 
 
 def _failure(frame: Frame) -> tuple[str, str] | None:

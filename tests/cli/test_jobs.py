@@ -107,6 +107,15 @@ def test_a_list_goes_over_many_pages(cli: Commands, server: Server) -> None:
     assert cli("job", "list", "--limit", 102).stderr == ""
 
 
+def test_the_status_says_which_attempt_it_is_where_there_may_be_several(
+    cli: Commands, server: Server, a_machine: Callable[..., Worker]
+) -> None:
+    a_machine()
+    job_id = submitted(cli, retries={"max": 3})
+    server.until(lambda: Job.objects.get().state == "assigned")
+    assert ", attempt 1 of 4\n" in cli("job", "status", job_id).stdout
+
+
 def test_the_status_has_the_answer_the_funnel_and_every_candidate(
     cli: Commands, server: Server, a_machine: Callable[..., Worker]
 ) -> None:
@@ -168,7 +177,9 @@ def test_following_a_log_ends_with_the_job(cli: Commands, server: Server, a_mach
 def test_cancelling_says_what_became_of_it(cli: Commands) -> None:
     job_id = submitted(cli)
     assert cli("job", "cancel", job_id).stdout == f"{job_id} cancelled\n"
-    assert cli("job", "wait", job_id).exit_code == 130
+    waited = cli("job", "wait", job_id)
+    assert (waited.exit_code, waited.stderr) == (130, f"{job_id} cancelled before it started\n")
+    assert cli.json("job", "list")[0]["short_answer"] == "cancelled before it started"
     assert cli("job", "cancel", job_id).stdout == f"{job_id} cancelled\n"
 
 

@@ -74,6 +74,13 @@ class TestTheAnswer:
         changed(job, state="cancelled", finished_at=timezone.now())
         assert "/live?" not in text(page, f"/jobs/{job.job_id}")
 
+    def test_stands_below_the_attempt_where_there_may_be_several(self, page, mira):
+        a_worker("w1", gpus="2xA100")
+        often, once = a_job(owner=mira, retries={"max": 3}), a_job(owner=mira)
+        decided(often)
+        assert "<dt>Attempt</dt><dd>1 of 4</dd>" in text(page, f"/jobs/{often.job_id}")
+        assert "<dt>Attempt</dt>" not in text(page, f"/jobs/{once.job_id}")
+
     def test_is_304_while_nothing_changes(self, page, mira):
         a_worker("w1", gpus="1xA100", heartbeat_seconds=3600)
         a_job(owner=mira)
