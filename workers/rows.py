@@ -11,7 +11,7 @@ from typing import Any
 from django.utils import timezone
 
 from scheduler.core.explain import size
-from scheduler.core.fleet import EnvironmentView, WorkerView
+from scheduler.core.fleet import EnvironmentView, WorkerFacts, WorkerView
 from workers.devices import DeviceBox, device_boxes, free_count, summary
 from workers.models import Device, Liveness, Worker
 from workers.moments import duration
@@ -192,9 +192,14 @@ def _facts(view: WorkerView) -> list[Fact]:
         Fact("CPU cores", None if facts.cpu_millicores is None else f"{facts.cpu_millicores / 1000:g}"),
         Fact("RAM", None if facts.memory_bytes is None else size(facts.memory_bytes)),
         Fact("Disk for jobs", None if facts.disk_bytes is None else size(facts.disk_bytes)),
-        Fact("System", " ".join(filter(None, (facts.os, facts.os_version))) or None),
+        Fact("System", _system(facts)),
         Fact("Architecture", facts.arch),
         *place,
         Fact("Tasks at once", "one per usable GPU, at least 1" if slots is None else str(slots)),
         Fact("Address for gangs", facts.advertise_address),
     ]
+
+
+def _system(facts: WorkerFacts) -> str | None:
+    version = f"version {facts.os_version}" if facts.os_version else None
+    return ", ".join(filter(None, (facts.os, version))) or None

@@ -57,6 +57,20 @@ def test_where_jobs_ended_long_ago_none_is_recent(page, mira):
     assert "No job is waiting or running" in text(page, "/jobs")
 
 
+def test_a_cancelled_job_says_so_without_alarm_and_not_what_it_waited_for(page, mira):
+    job = a_job(owner=mira, gpus=8)
+    a_worker("w1", gpus="1xT4")
+    a_pass()
+    changed(job, state="cancelled", finished_at=later(seconds=1))
+    html = text(page, "/jobs")
+    assert '<td role="cell" class="sm wide">cancelled before it started</td>' in html
+
+
+def test_the_system_of_a_worker_reads_as_a_name_and_a_version(page):
+    a_worker("w1", facts={"os_version": "12"})
+    assert "linux, version 12" in text(page, "/workers/w1")
+
+
 @pytest.mark.parametrize(("number", "where"), [(10, "1–10 of 10"), (1_200, "1–25 of 1,200")])
 def test_jobs_by_number(page, mira, number, where):
     many_jobs(number, mira)
