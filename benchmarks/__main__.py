@@ -18,9 +18,9 @@ from scheduler.offline import WrongDocumentsError
 
 WORKERS = (1_000, 10_000, 50_000)
 SHAPES = (20, 2_000)
-JOBS = 10_000
-SIZES = tuple((workers, JOBS, shapes) for shapes in SHAPES for workers in WORKERS)
-QUICK = tuple((workers, 1_000, shapes) for shapes in (20, 200) for workers in (500, 1_000))
+SIZES = tuple((workers, workers, shapes) for shapes in SHAPES for workers in WORKERS)
+"""Workers, jobs, shapes of jobs: the queue grows with the fleet, so that of all sizes the same part is placed."""
+QUICK = tuple((workers, workers, shapes) for shapes in (20, 200) for workers in (300, 1_000))
 STORED = (None, 10_000)
 """Workers of the fleets whose decisions are stored; None: as many as the trace has, or a thousand."""
 QUICKLY = ("--starts", "200", "--waiting", "100")
