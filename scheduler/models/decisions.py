@@ -5,6 +5,8 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
+from scheduler.models.packed import PackedField
+
 
 class Outcome(models.TextChoices):
     """The outcomes of `scheduler.core.decision`, for the database."""
@@ -35,7 +37,7 @@ class Decision(models.Model):
     """Over what counts as a change: outcome, tiers, assignments, group codes, each candidate's verdict and codes."""
     digest = models.CharField(max_length=64)
     """SHA-256 (hex) over everything it was made from and what came of it (`scheduler.services.digests`)."""
-    summary = models.JSONField()
+    summary = PackedField()
     """Answer, short answer, funnel, counts, tiers, assignments: what lists and pages show without expanding."""
     holders = models.JSONField(default=list)
     failed_on = models.JSONField(default=list)
