@@ -25,7 +25,7 @@ def submit(page: Page, **fields: str) -> str:
         tag = field.evaluate("element => element.tagName")
         field.select_option(value) if tag == "SELECT" else field.fill(value)
     page.locator(".submitbar button").click()
-    page.wait_for_url(re.compile(r"/jobs/j-\d+$"))
+    expect(page).to_have_url(re.compile(r"/jobs/j-\d+$"), timeout=30 * SECONDS)
     return page.url.rsplit("/", 1)[1]
 
 
@@ -34,7 +34,7 @@ def submit_yaml(page: Page, text: str) -> str:
     page.goto("/jobs/new?as=yaml")
     page.get_by_label("Job document").fill(text)
     page.locator(".submitbar button").click()
-    page.wait_for_url(re.compile(r"/jobs/j-\d+$"))
+    expect(page).to_have_url(re.compile(r"/jobs/j-\d+$"), timeout=30 * SECONDS)
     return page.url.rsplit("/", 1)[1]
 
 
