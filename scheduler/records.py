@@ -6,6 +6,8 @@ last week; that is why a recorded decision can be made again.
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -13,7 +15,8 @@ from typing import Any, NamedTuple
 
 from scheduler.core.fleet import DeviceView, Fleet, TaskLoad, WorkerFacts, WorkerView
 from scheduler.core.spec import Origin
-from scheduler.packing import unpacked
+
+COMPRESSION = 6
 
 
 class DeviceRecord(NamedTuple):
@@ -148,6 +151,17 @@ def applied(before: FleetRecord, delta: Mapping[str, WorkerRecord | None]) -> di
     """The fleet after those changes."""
     after = {**before, **{name: record for name, record in delta.items() if record is not None}}
     return {name: record for name, record in after.items() if name not in delta or delta[name] is not None}
+
+
+def packed(value: Any) -> bytes:
+    """JSON, compressed."""
+    text = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    return zlib.compress(text.encode(), COMPRESSION)
+
+
+def unpacked(data: bytes | memoryview) -> Any:
+    """What was packed; tuples have become lists."""
+    return json.loads(zlib.decompress(data))
 
 
 def record_from(fields: list[Any]) -> WorkerRecord:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
-from scheduler.models.packed import PackedField
-
 
 class Outcome(models.TextChoices):
     """The outcomes of `scheduler.core.decision`, for the database."""
@@ -37,7 +35,7 @@ class Decision(models.Model):
     """Over what counts as a change: outcome, tiers, assignments, group codes, each candidate's verdict and codes."""
     digest = models.CharField(max_length=64)
     """SHA-256 (hex) over everything it was made from and what came of it (`scheduler.services.digests`)."""
-    summary = PackedField()
+    summary = models.JSONField()
     """Answer, short answer, funnel, counts, tiers, assignments: what lists and pages show without expanding."""
     holders = models.JSONField(default=list)
     failed_on = models.JSONField(default=list)

@@ -15,8 +15,7 @@ from scheduler.core.devices import load_of
 from scheduler.core.schedule import PassResult
 from scheduler.memory import remembered, trim
 from scheduler.models import PassState, SchedulingPass
-from scheduler.packing import packed, unpacked
-from scheduler.records import FleetRecord, WorkerRecord, applied, changes, delta_from
+from scheduler.records import FleetRecord, WorkerRecord, applied, changes, delta_from, packed, unpacked
 from scheduler.services.lease import Lease
 
 KEYFRAME_EVERY = 64

@@ -8,9 +8,8 @@ from django.test.utils import CaptureQueriesContext
 
 from scheduler.memory import forget
 from scheduler.models import Task
-from scheduler.packing import packed
 from scheduler.queue import take_queue
-from scheduler.records import applied, changes, delta_from
+from scheduler.records import applied, changes, delta_from, packed
 from scheduler.snapshot import take_fleet
 from tests.factories import (
     NOW,
