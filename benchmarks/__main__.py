@@ -47,7 +47,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--size", type=_size, action="append", help="WORKERS,JOBS,SHAPES, generated; repeatable")
     parser.add_argument("--part", choices=PARTS, action="append", help="only this one")
     parser.add_argument(
-        "--quick", action="store_true", help="small fleets and few jobs: a minute instead of half an hour"
+        "--quick", action="store_true", help="small fleets and few jobs: some minutes instead of an hour or more"
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--compared", type=int, default=COMPARED, help="decisions compared with the plain rule")
