@@ -54,3 +54,16 @@ class FailedSignIn(models.Model):
 
     def __str__(self) -> str:
         return f"{self.username or 'code'} from {self.address}"
+
+
+class UnixAccount(models.Model):
+    """The account on the hosts that a person's jobs run as, where an agent runs them as their submitter."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="unix_account")
+    name = models.CharField(max_length=32)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=~models.Q(name=""), name="unix_account_has_a_name")]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.user}"

@@ -2,15 +2,18 @@
 
 from scheduler.models.attempts import Attempt, AttemptState, FenceCounter, Task, TaskState
 from scheduler.models.decisions import Decision, Kept
+from scheduler.models.files import Bundle, OutputFile
 from scheduler.models.holds import DeviceHold
 from scheduler.models.jobs import Job, JobState
 from scheduler.models.passes import PassLease, PassState, SchedulingPass
 from scheduler.models.reservations import Reservation
+from scheduler.models.watch import Watch
 from workers.models import Event
 
 __all__ = [
     "Attempt",
     "AttemptState",
+    "Bundle",
     "Decision",
     "DeviceHold",
     "Event",
@@ -18,10 +21,12 @@ __all__ = [
     "Job",
     "JobState",
     "Kept",
+    "OutputFile",
     "PassLease",
     "PassState",
     "Reservation",
     "SchedulingPass",
     "Task",
     "TaskState",
+    "Watch",
 ]

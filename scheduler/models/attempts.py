@@ -44,6 +44,14 @@ class Attempt(models.Model):
     active = models.BooleanField(default=True)
     created_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True)
+    lease_seconds = models.PositiveIntegerField(null=True, blank=True)
+    """How long the host may be out of contact before this is run elsewhere; null: it is never given up by itself."""
+    leased_until = models.DateTimeField(null=True, blank=True)
+    """By the server's clock; the host has ended it some time before."""
+    master_port = models.PositiveIntegerField(null=True, blank=True)
+    """Where rank 0 of a gang listens, as its agent found it free."""
+    go_at = models.DateTimeField(null=True, blank=True)
+    """Since when its tasks may start: all of them were claimed."""
 
     class Meta:
         ordering = ("-id",)
@@ -52,6 +60,15 @@ class Attempt(models.Model):
             models.UniqueConstraint(fields=["job", "number"], name="one_attempt_per_number"),
             models.CheckConstraint(condition=Q(state__in=AttemptState.values), name="attempt_state"),
             models.CheckConstraint(condition=Q(number__gte=1, fence__gte=1), name="attempt_numbers"),
+            models.CheckConstraint(
+                condition=Q(lease_seconds__isnull=True, leased_until__isnull=True)
+                | Q(lease_seconds__gte=1, leased_until__isnull=False),
+                name="attempt_lease_has_an_end",
+            ),
+            models.CheckConstraint(
+                condition=Q(master_port__isnull=True) | Q(master_port__gte=1, master_port__lte=65535),
+                name="attempt_master_port",
+            ),
             models.CheckConstraint(
                 condition=Q(active=True, state__in=ATTEMPT_ACTIVE, ended_at__isnull=True)
                 | (Q(active=False, ended_at__isnull=False) & ~Q(state__in=ATTEMPT_ACTIVE)),
@@ -100,6 +117,15 @@ class Task(models.Model):
     log_size = models.PositiveBigIntegerField(default=0)
     """Bytes stored; appended to by compare-and-set."""
     log_sha256 = models.CharField(max_length=64, blank=True)
+    log_cut = models.BooleanField(default=False)
+    """The log reached its cap: what came after was not kept."""
+    log_deleted_at = models.DateTimeField(null=True, blank=True)
+    outputs_path = models.CharField(max_length=4096, blank=True)
+    """The folder on the host in which its outputs lie."""
+    outputs_note = models.TextField(blank=True)
+    """What of its outputs was not brought here, and why."""
+    outputs_complete = models.BooleanField(default=False)
+    """The agent has brought what it will bring."""
     workdir = models.CharField(max_length=4096, blank=True)
     pid = models.PositiveBigIntegerField(null=True, blank=True)
     failure_code = models.CharField(max_length=60, blank=True)

@@ -41,6 +41,16 @@ class Job(models.Model):
     exit_code = models.IntegerField(null=True, blank=True)
     failure_code = models.CharField(max_length=60, blank=True)
     failure_text = models.TextField(blank=True)
+    paused_code = models.CharField(max_length=60, blank=True)
+    """Why a paused job is paused: `person`, `poison`, `declined`."""
+    paused_text = models.TextField(blank=True)
+    hold_until = models.DateTimeField(null=True, blank=True)
+    """When a hold for a person ends by itself; set once it has begun."""
+    secrets = models.BinaryField(null=True, blank=True, editable=False)
+    """The document's secrets, encrypted."""
+    bundle = models.ForeignKey("scheduler.Bundle", null=True, blank=True, on_delete=models.PROTECT, related_name="jobs")
+    """The files it runs with."""
+    cloned_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="clones")
     cancel_requested_at = models.DateTimeField(null=True, blank=True)
     simulated = models.BooleanField(default=False)
     """It was placed on a simulated worker: nothing was really run."""

@@ -45,6 +45,11 @@ class Credential(models.Model):
     prefix = models.CharField(max_length=16)
     fleet = models.BooleanField(default=False)
     created_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    rotated_at = models.DateTimeField(null=True, blank=True)
+    next_hash = models.CharField(max_length=64, null=True, blank=True, unique=True)
+    """Of its successor, which takes its place when it is first used."""
+    next_prefix = models.CharField(max_length=16, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

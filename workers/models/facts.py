@@ -49,6 +49,9 @@ class Device(models.Model):
     """Bytes, by whomever."""
     foreign_memory = models.PositiveBigIntegerField(null=True, blank=True)
     """Bytes held by processes that no task here started."""
+    processes = models.JSONField(default=list, blank=True)
+    """As last reported: pid, user, memory (bytes), task or none."""
+    read_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ("worker", "index")

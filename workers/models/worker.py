@@ -62,6 +62,10 @@ class Worker(models.Model):
     )
     machine_id = models.CharField(max_length=200, blank=True)
     boot_id = models.CharField(max_length=200, blank=True)
+    instance = models.CharField(max_length=64, blank=True)
+    """One run of its agent; another one with the same boot: the agent was restarted."""
+    host = models.JSONField(default=dict, blank=True)
+    """What people need to reach the host: hostname, user, uid, run_as_submitter, address."""
     epoch = models.PositiveBigIntegerField(default=0)
     """Grows with every registration; a report with another epoch is refused."""
     seq = models.PositiveBigIntegerField(default=0)
@@ -70,6 +74,11 @@ class Worker(models.Model):
     """When the server told it to call next; three of these without a call make it suspect."""
     last_seen_at = models.DateTimeField(null=True, blank=True)
     facts = models.ForeignKey("workers.WorkerFacts", null=True, blank=True, on_delete=models.PROTECT, related_name="+")
+    offered_facts = models.JSONField(null=True, blank=True)
+    """A reading that lacks what an earlier one had; it counts once an operator accepts it."""
+    offered_at = models.DateTimeField(null=True, blank=True)
+    trusted_since = models.DateTimeField(null=True, blank=True)
+    """Failures of jobs before this do not count against it."""
     version = models.PositiveBigIntegerField(default=0)
     protocol = models.PositiveSmallIntegerField(default=1)
     agent_version = models.CharField(max_length=50, blank=True)
