@@ -25,8 +25,12 @@ class Kept(models.TextChoices):
 class Decision(models.Model):
     """The compact form of one decision. Its pass and position suffice to expand it (`scheduler.services.recorded`)."""
 
-    job = models.ForeignKey("scheduler.Job", on_delete=models.CASCADE, related_name="decisions")
-    pass_row = models.ForeignKey("scheduler.SchedulingPass", on_delete=models.PROTECT, related_name="decisions")
+    # The indexes and constraints below begin with these two; a waiting job's row changes with every pass, and each
+    # index of its own would grow with that.
+    job = models.ForeignKey("scheduler.Job", on_delete=models.CASCADE, related_name="decisions", db_index=False)
+    pass_row = models.ForeignKey(
+        "scheduler.SchedulingPass", on_delete=models.PROTECT, related_name="decisions", db_index=False
+    )
     position = models.PositiveIntegerField()
     """Place in the pass's queue, from 0."""
     outcome = models.CharField(max_length=20, choices=Outcome.choices)
@@ -36,7 +40,7 @@ class Decision(models.Model):
     digest = models.CharField(max_length=64)
     """SHA-256 (hex) over everything it was made from and what came of it (`scheduler.services.digests`)."""
     summary = models.JSONField()
-    """Answer, short answer, funnel, counts, tiers, assignments: what lists and pages show without expanding."""
+    """Answer, short answer, tiers, assignments: what lists show without expanding (`scheduler.services.summaries`)."""
     holders = models.JSONField(default=list)
     failed_on = models.JSONField(default=list)
     made_at = models.DateTimeField()

@@ -1,13 +1,17 @@
-"""The compact form of a decision: what lists and pages show of it without making it again."""
+"""The compact form of a decision: what lists show of it without making it again.
+
+A row is rewritten whenever anything changes for a waiting job, so it holds no more than that. Everything else (funnel,
+groups, candidates) is found by expanding it (`scheduler.services.recorded`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from scheduler.core.decision import Outcome, SchedulingDecision
-from scheduler.core.explain import answer, funnel, short_answer
+from scheduler.core.explain import answer, short_answer
 from scheduler.core.spec import JobSpec, QueueEntry
 
 MOST_CLOSE = 100
@@ -37,17 +41,14 @@ def _asked(spec: JobSpec) -> JobSpec:
 
 
 def summary_of(entry: QueueEntry, decision: SchedulingDecision, *, closely: bool) -> dict[str, Any]:
-    """Plain JSON: `answer`, `short_answer`, `funnel`, `counts`, `tiers`, `assignments`, `ever_schedulable`."""
+    """Plain JSON: `answer`, `short_answer`, `tiers`, `assignments`."""
     said = answer(entry, decision, closely=closely)
     return {
         "answer": {"state": said.state, "lead": said.lead, "more": list(said.more)},
         "short_answer": short_answer(entry, decision),
-        "funnel": [asdict(stage) for stage in funnel(entry, decision)],
-        "counts": {str(verdict): count for verdict, count in decision.counts().items()},
         "tiers": [{"name": tier.name, "status": str(tier.status)} for tier in decision.tiers],
         "assignments": [
             {"worker": place.worker, "node_rank": place.node_rank, "devices": list(place.devices)}
             for place in decision.assignments
         ],
-        "ever_schedulable": decision.ever_schedulable,
     }
