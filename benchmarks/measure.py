@@ -12,6 +12,7 @@ from time import process_time
 from typing import TypeVar
 
 from scheduler.core import rule
+from scheduler.core.decision import SchedulingDecision
 from scheduler.core.devices import load_of
 from scheduler.core.engine import Engine
 from scheduler.core.fleet import Fleet as Whole
@@ -21,7 +22,7 @@ from scheduler.core.rollup import left_over
 from scheduler.core.scene import Scene
 from scheduler.core.schedule import PassResult, run_pass, schedule
 from scheduler.core.spec import QueueEntry
-from scheduler.core.why import why
+from scheduler.core.why import Grounds, why
 
 T = TypeVar("T")
 Fleet = Sequence[WorkerView]
@@ -92,9 +93,13 @@ def _explaining(
         scene = Scene(result.entry, left, engine=engine)
         decision = schedule(result.entry, left, result.entry.job_id)
         relaxing, _ = timed(partial(relaxations, scene))
-        explaining, _ = timed(partial(why, Scene(result.entry, left, engine=engine), decision))
+        explaining, _ = timed(partial(_explain, result, left, decision, engine))
         slowest = (max(slowest[0], relaxing), max(slowest[1], explaining))
     return slowest
+
+
+def _explain(result: PassResult, left: Whole, decision: SchedulingDecision, engine: Engine) -> None:
+    why(Grounds(scene=Scene(result.entry, left, engine=engine), decision=decision))
 
 
 def differing(fleet: Fleet, queue: Queue, *, sample: int) -> list[str]:

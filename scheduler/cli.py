@@ -14,6 +14,7 @@ from gpulayer_site.client import Failure, People, connect
 from gpulayer_site.terminal import say, say_if_full, table, write_json
 from scheduler.cli_replay import replay
 from scheduler.cli_status import print_status
+from scheduler.cli_whys import changes, explain, rollup, why_not
 
 ENDED = frozenset({"succeeded", "failed", "cancelled", "timed_out"})
 POLL_SECONDS = 0.7
@@ -30,7 +31,8 @@ def job() -> None:
     """
 
 
-job.add_command(replay)
+for _command in (explain, why_not, changes, rollup, replay):
+    job.add_command(_command)
 
 
 @job.command()

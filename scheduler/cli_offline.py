@@ -2,25 +2,21 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
 
 import click
 
-from gpulayer_site.terminal import say, table, write_json
-from scheduler.cli_candidates import print_each, print_funnel, print_groups
-from scheduler.cli_why import print_remedies, print_roll_up, print_why
+from gpulayer_site.terminal import say, write_json
+from scheduler.cli_why import print_explained, print_roll_up, print_why_not
 from scheduler.core.decision import Outcome, SchedulingDecision
-from scheduler.core.explain import asks_for, group_sentence, short_answer
+from scheduler.core.explain import asks_for, short_answer
 from scheduler.core.rollup import roll_up
 from scheduler.core.spec import QueueEntry
-from scheduler.core.why import Why, to_document
-from scheduler.core.why_not import CheckLine, WhyNot
+from scheduler.core.why import to_document
 from scheduler.core.words import counted
 from scheduler.offline import (
-    LARGE_FLEET,
     Given,
     Turn,
     WrongDocumentsError,
@@ -107,10 +103,7 @@ def compat(worker: Path, job: Path, as_json: bool) -> None:
         return
     say(f"{entry.job_id} ({entry.spec.name}) asks for {asks_for(entry.spec)}")
     say(f"{view.id}: {found.verdict}")
-    say(_tally(found))
-    click.echo()
-    table(("CHECK", "RESULT", "REQUIRED", "ACTUAL", "DETAIL"), [_row(line) for line in found.checks])
-    print_remedies(found)
+    print_why_not(found)
 
 
 def _refuse(complaints: tuple[str, ...]) -> NoReturn:
@@ -141,7 +134,8 @@ def _explain_one(job_id: str, given: Given, jobs: Path, grouping: str, *, as_jso
         else:
             _write_list([document])
     else:
-        _explain(turn.entry, turn.decision, why)
+        say(f"{turn.entry.job_id}  {turn.entry.spec.name}  asks for {asks_for(turn.entry.spec)}")
+        print_explained(turn.decision, why)
 
 
 def _roll_up(given: Given, *, as_json: bool) -> None:
@@ -186,28 +180,3 @@ def _where(decision: SchedulingDecision) -> str:
     chosen = f" [{','.join(str(index) for index in first.devices)}]" if first.devices else ""
     more = f" and {len(rest):,} more" if rest else ""
     return f"{first.worker}{chosen}{more}  "
-
-
-def _explain(entry: QueueEntry, decision: SchedulingDecision, why: Why) -> None:
-    say(f"{entry.job_id}  {entry.spec.name}  asks for {asks_for(entry.spec)}")
-    say(why.answer.lead)
-    for text in why.answer.more:
-        say(text, indent=2)
-    print_funnel([asdict(stage) for stage in why.funnel])
-    for reason in decision.group_reasons:
-        say(group_sentence(reason), indent=2)
-    print_why(why)
-    click.echo()
-    if sum(decision.counts().values()) > LARGE_FLEET:
-        print_groups(decision, each="--json")
-    else:
-        print_each(decision)
-
-
-def _tally(found: WhyNot) -> str:
-    return f"{found.passed:,} passed, {found.failed:,} failed, {found.not_asked:,} not asked"
-
-
-def _row(line: CheckLine) -> tuple[str, str, str, str, str]:
-    status = str(line.status).replace("_", " ") + (" (unknown)" if line.unknown else "")
-    return line.label, status, line.required, line.actual, "; ".join(line.sentences) or line.why_not_asked

@@ -1,48 +1,77 @@
 """The whys of a decision on a terminal: order, what to ask less of, checks by group, obstacles, differences."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 
 import click
 
 from gpulayer_site.terminal import clip_list, say, table
+from scheduler.cli_candidates import print_each, print_funnel, print_groups
+from scheduler.core.answers import capital
 from scheduler.core.blockers import Blockers
+from scheduler.core.decision import SchedulingDecision
 from scheduler.core.difference import Difference
 from scheduler.core.matrix import Cell, Matrix
+from scheduler.core.passed_over import PassedOver
 from scheduler.core.relax import Relaxations
 from scheduler.core.relax_gang import GangVersion
 from scheduler.core.relaxed import Relaxation
 from scheduler.core.rollup import RollUp
+from scheduler.core.sentences import group_sentence, note_sentence
 from scheduler.core.why import Why
-from scheduler.core.why_not import WhyNot
+from scheduler.core.why_not import CheckLine, WhyNot
 from scheduler.core.why_this import WhyThis
 from scheduler.core.why_words import (
     blockers_sentence,
     cause_sentence,
     change_sentences,
     difference_lead,
+    earlier_sentence,
     free_memory_words,
     gang_sentence,
     lever_sentence,
+    overtaking_sentence,
+    passed_over_sentence,
     relaxation_sentence,
     relaxations_lead,
     rollup_lead,
     why_this_lead,
 )
 from scheduler.core.words import counted
+from scheduler.offline import LARGE_FLEET
 
 MOST_LINES = 40
 
 
-def print_why(why: Why) -> None:
-    """Everything but the answer, the funnel and the candidates."""
+def print_explained(decision: SchedulingDecision, why: Why) -> None:
+    """A decision and everything behind it; candidates in groups where there are many."""
+    say(why.answer.lead)
+    for text in why.answer.more:
+        say(text, indent=2)
+    print_funnel([asdict(stage) for stage in why.funnel])
+    for reason in decision.group_reasons:
+        say(group_sentence(reason), indent=2)
+    for note in decision.notes:
+        say(f"note: {note_sentence(note)}")
+    _print_why(why)
+    click.echo()
+    if sum(decision.counts().values()) > LARGE_FLEET:
+        print_groups(decision, each="--json")
+    else:
+        print_each(decision)
+
+
+def _print_why(why: Why) -> None:
     _print_order(why.order)
     _print_gang(why.gang)
     _print_blockers(why.blockers)
+    if why.passed_over is not None:
+        _print_passed_over(why.passed_over)
     _print_relaxations(why.relaxations)
-    print_matrix(why.matrix)
+    _print_matrix(why.matrix)
 
 
-def print_matrix(matrix: Matrix) -> None:
+def _print_matrix(matrix: Matrix) -> None:
     """Each check beside each group: how many fail it; ✓ all pass, – not asked, ? unknown."""
     _title("Every check by group: how many fail it (✓ all pass, – not asked, ? unknown)")
     for number, (label, workers) in enumerate(matrix.columns, 1):
@@ -74,8 +103,20 @@ def print_roll_up(roll_up: RollUp) -> None:
         _some(map(lever_sentence, roll_up.levers))
 
 
-def print_remedies(found: WhyNot) -> None:
-    """What would have to give for one worker."""
+def print_why_not(found: WhyNot) -> None:
+    """Every check of one job on one worker, and what would have to give."""
+    say(f"{found.passed:,} passed, {found.failed:,} failed, {found.not_asked:,} not asked")
+    click.echo()
+    table(("CHECK", "RESULT", "REQUIRED", "ACTUAL", "DETAIL"), [_check(line) for line in found.checks])
+    _print_remedies(found)
+
+
+def _check(line: CheckLine) -> tuple[str, str, str, str, str]:
+    status = str(line.status).replace("_", " ") + (" (unknown)" if line.unknown else "")
+    return line.label, status, line.required, line.actual, "; ".join(line.sentences) or line.why_not_asked
+
+
+def _print_remedies(found: WhyNot) -> None:
     if found.on_the_worker:
         _title("What would have to give")
         for remedy in found.on_the_worker:
@@ -116,6 +157,15 @@ def _print_blockers(found: Blockers) -> None:
             say(obstacle.text, indent=4)
     if found.total > len(found.workers):
         say(f"… and {found.total - len(found.workers):,} more", indent=2)
+
+
+def _print_passed_over(found: PassedOver) -> None:
+    if not found.later and not found.earlier:
+        return
+    _title(capital(passed_over_sentence(found)))
+    _some(map(overtaking_sentence, found.later))
+    if found.earlier:
+        say(earlier_sentence(found), indent=2)
 
 
 def _print_relaxations(found: Relaxations) -> None:

@@ -41,13 +41,11 @@ def read_text(text: str, *, format: Format = "auto") -> object:
     return documents[0]
 
 
-def read_documents(path: Path) -> list[object]:
-    """Every document of a file of any size; raises `DocumentError`."""
-    return [located.data for located in read_located(path)]
-
-
 def read_located(path: Path) -> list[Located]:
-    """The same, each with its place. A list stands for its items. Every line that is wrong is told at once."""
+    """Every document of a file of any size, with its place; a list stands for its items.
+
+    Raises `DocumentError`, which tells every line that is wrong.
+    """
     text = _file_text(path)
     if path.suffix in (".jsonl", ".ndjson"):
         return _lines(text)

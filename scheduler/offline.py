@@ -18,7 +18,7 @@ from scheduler.core.rollup import left_over
 from scheduler.core.scene import Scene
 from scheduler.core.schedule import run_pass
 from scheduler.core.spec import QueueEntry
-from scheduler.core.why import Why, to_document, why
+from scheduler.core.why import Grounds, Why, to_document, why
 from scheduler.core.why_not import WhyNot, why_not
 from scheduler.documents import read_located
 
@@ -82,7 +82,7 @@ def turn_of(job_id: str, given: Given) -> Turn:
 
 def explained(turn: Turn, grouping: str) -> Why:
     """Everything there is to say of that turn. Raises ValueError for a grouping that is none."""
-    return why(Scene(turn.entry, turn.fleet), turn.decision, grouping=grouping)
+    return why(Grounds(scene=Scene(turn.entry, turn.fleet), decision=turn.decision, grouping=grouping))
 
 
 def decision_document(decision: SchedulingDecision, given: Given) -> dict[str, object]:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple, cast
 
 from django.contrib.auth.models import Group
+from django.db.models import Q, QuerySet
 
 from scheduler.core.errors import DocumentError
 from scheduler.core.parsing import parse_job
@@ -54,13 +55,21 @@ def take_queue() -> tuple[Queued, ...]:
 
     Plain tuples, because with thousands of jobs waiting this is most of what an idle pass does.
     """
+    return _queue_of(Job.objects.filter(state=JobState.QUEUED))
+
+
+def waiting_before(job: Job, *, most: int) -> tuple[Queued, ...]:
+    """The first of the queued jobs that stand before this one; as many queries."""
+    sooner = Q(submitted_at__lt=job.submitted_at) | Q(submitted_at=job.submitted_at, pk__lt=job.pk)
+    return _queue_of(Job.objects.filter(sooner, state=JobState.QUEUED), most)
+
+
+def _queue_of(jobs: QuerySet[Job], most: int | None = None) -> tuple[Queued, ...]:
     rows = list(
-        Job.objects.filter(state=JobState.QUEUED)
-        .order_by("submitted_at", "pk")
-        .values_list(
+        jobs.order_by("submitted_at", "pk").values_list(
             "pk", "job_id", "owner_id", "owner__username",
             "decision__fingerprint", "decision__pass_row", "decision__seen_at",
-        )
+        )[:most]
     )  # fmt: skip
     teams, failed_on = _teams(), _failed_on()
     parsed = _parsed_documents([row[0] for row in rows])

@@ -2,9 +2,10 @@
 
 from ninja import Router
 
-from scheduler.api import jobs, machines, replay
+from scheduler.api import jobs, machines, replay, why
 
 router = Router()
 router.add_router("", jobs.router)
 router.add_router("", replay.router)
+router.add_router("", why.router)
 router.add_router("", machines.router)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime, timedelta
 from enum import Enum
@@ -14,6 +14,7 @@ from scheduler.core.codec_worker import instant_text
 from scheduler.core.decision import SchedulingDecision
 from scheduler.core.explain import Answer, FunnelStage, answer, funnel
 from scheduler.core.matrix import Matrix, matrix
+from scheduler.core.passed_over import PassedOver
 from scheduler.core.reasons import Code, Reason
 from scheduler.core.relax import Relaxations, relaxations
 from scheduler.core.relax_gang import GangVersion, gang_versions
@@ -36,19 +37,45 @@ class Why:
     """Empty for a job of one worker."""
     matrix: Matrix
     blockers: Blockers
+    passed_over: PassedOver | None
+    """None where it is not recorded who went ahead, as for decisions over files."""
 
 
-def why(scene: Scene, decision: SchedulingDecision, *, grouping: str = "gpu", ends: Ends | None = None) -> Why:
-    """All of it; `ends` are the time limits of running jobs, where they are known."""
-    return Why(
-        answer=answer(scene.entry, decision),
-        funnel=funnel(scene.entry, decision),
-        order=why_this(scene, decision),
-        relaxations=relaxations(scene),
-        gang=gang_versions(scene),
-        matrix=matrix(scene, grouping=grouping),
-        blockers=blockers(scene, ends or {}),
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grounds:
+    """What an explanation is made from."""
+
+    scene: Scene
+    decision: SchedulingDecision
+    grouping: str = "gpu"
+    """How the matrix counts."""
+    ends: Callable[[], Ends] | None = None
+    """The time limits of running jobs, where they are known."""
+    passed_over: Callable[[Scene], PassedOver] | None = None
+    """Who went ahead, where that is recorded."""
+
+
+def why(given: Grounds) -> Why:
+    """All of it. Raises ValueError for a grouping that is none."""
+    return Why(**{name: part(name, given) for name in PARTS})
+
+
+def part(name: str, given: Grounds) -> Any:
+    """One field of `Why` by itself, at no more than its own cost; KeyError where there is no such field."""
+    return PARTS[name](given)
+
+
+PARTS: Mapping[str, Callable[[Grounds], Any]] = {
+    "answer": lambda given: answer(given.scene.entry, given.decision),
+    "funnel": lambda given: funnel(given.scene.entry, given.decision),
+    "order": lambda given: why_this(given.scene, given.decision),
+    "relaxations": lambda given: relaxations(given.scene),
+    "gang": lambda given: gang_versions(given.scene),
+    "matrix": lambda given: matrix(given.scene, grouping=given.grouping),
+    "blockers": lambda given: blockers(given.scene, given.ends() if given.ends else {}),
+    "passed_over": lambda given: given.passed_over(given.scene) if given.passed_over else None,
+}
+"""How each field of `Why` is found."""
 
 
 def to_document(value: object) -> Any:

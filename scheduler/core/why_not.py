@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scheduler.core.actual_words import actual
 from scheduler.core.checklist import CHECKED, Status, why_not_asked
-from scheduler.core.decision import Candidate, SchedulingDecision, Verdict
+from scheduler.core.decision import Candidate, Verdict
 from scheduler.core.fleet import WorkerView
 from scheduler.core.handbook import HANDBOOK
 from scheduler.core.labels import check_label
@@ -81,11 +81,6 @@ def why_not(
         on_the_worker=tuple(_remedy(line.code) for line in lines if line.status is Status.FAILED),
         in_the_job=_edits(entry, worker) if edits and never else (),
     )
-
-
-def why_not_there(scene: Scene, decision: SchedulingDecision, worker: str, *, clock: Clock = in_utc) -> WhyNot:
-    """The same of a worker of a decision's fleet; KeyError where the fleet has no such worker."""
-    return why_not(scene.entry, scene.view(worker), decision.candidate(worker), clock=clock)
 
 
 def _line(code: Code, entry: QueueEntry, worker: WorkerView, reasons: tuple[Reason, ...], clock: Clock) -> CheckLine:

@@ -9,7 +9,7 @@ from scheduler.core.decision import Outcome
 from scheduler.core.difference import Difference
 from scheduler.core.labels import code_label
 from scheduler.core.levers import Kind, Lever
-from scheduler.core.passed_over import PassedOver
+from scheduler.core.passed_over import Overtaking, PassedOver
 from scheduler.core.quantities import size
 from scheduler.core.relax import Relaxations
 from scheduler.core.relax_gang import GangVersion
@@ -17,7 +17,9 @@ from scheduler.core.relaxed import Change, Relaxation
 from scheduler.core.rollup import Cause, RollUp
 from scheduler.core.spec import Policy
 from scheduler.core.why_this import WhyThis
-from scheduler.core.words import Clock, agrees, both, counted, in_utc, names
+from scheduler.core.words import Clock, agrees, both, counted, devices, in_utc, names
+
+MOST_PLACES = 3
 
 
 def change_words(change: Change) -> str:
@@ -124,6 +126,23 @@ def passed_over_sentence(found: PassedOver) -> str:
         waited = duration(found.waited)
         text += f"; it has waited {waited}, so reserving workers for it is the thing to do"
     return text
+
+
+def overtaking_sentence(one: Overtaking) -> str:
+    """`j-b9b clip-probe-4 took device 3 on gpu-051`."""
+    taken = (
+        f"{devices(held)} on {worker}" if held else f"a place on {worker}" for worker, held in one.places[:MOST_PLACES]
+    )
+    more = len(one.places) - MOST_PLACES
+    return f"{one.job_id} {one.name} took {both(taken)}{f' and {more:,} more' if more > 0 else ''}"
+
+
+def earlier_sentence(found: PassedOver) -> str:
+    """`2 earlier jobs wait for some of the same workers: j-9f0, j-a02`; nothing where there is none."""
+    if not found.earlier:
+        return ""
+    verb = agrees(len(found.earlier), "waits", "wait")
+    return f"{counted(len(found.earlier), 'earlier job')} {verb} for some of the same workers: {names(found.earlier)}"
 
 
 def duration(span: timedelta) -> str:

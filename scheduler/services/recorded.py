@@ -72,7 +72,7 @@ def _expand(row: Decision) -> Recorded:
     pass_row = row.pass_row
     entry = entry_of(row.job, holders=row.holders, failed_on=row.failed_on)
     before = [planned for planned in placements_of(pass_row) if planned.position < row.position]
-    fleet = _after(before, view_seen_by(pass_row))
+    fleet = fleet_after(before, view_seen_by(pass_row))
     decision = schedule(entry, fleet, entry.job_id)
     digest = decision_digest(
         view=view_digest(seen_by(pass_row)), given=given_digest(before), entry=entry, decision=decision
@@ -82,8 +82,8 @@ def _expand(row: Decision) -> Recorded:
     )
 
 
-def _after(placements: Sequence[PlannedPlacement], fleet: Fleet) -> Fleet:
-    """The fleet with these placements on it."""
+def fleet_after(placements: Sequence[PlannedPlacement], fleet: Fleet) -> Fleet:
+    """The fleet with these placements of a pass on it."""
     if not placements:
         return fleet
     given: defaultdict[str, list[TaskLoad]] = defaultdict(list)

@@ -1,39 +1,81 @@
-"""What the core is told of the rest of the system to explain a decision: instants, and who went ahead."""
+"""Explanations of kept decisions: the core's answers, told the instants and the rows that it cannot know."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models.fields.json import KeyTransform
 
-from scheduler.core.blockers import Blockers, blockers
 from scheduler.core.passed_over import PassedOver, Started, passed_over
 from scheduler.core.scene import Scene
 from scheduler.core.spec import QueueEntry
-from scheduler.models import Attempt, Job, Task
-from scheduler.queue import take_queue
+from scheduler.core.why import Grounds
+from scheduler.core.why_not import WhyNot, why_not
+from scheduler.models import Attempt, Job, JobState, Task
+from scheduler.queue import waiting_before
+from scheduler.services.jobs import may_see_values
 from scheduler.services.recorded import Recorded
 
 MOST_STARTED = 500
 MOST_BEFORE = 200
+MOST_NAMED = 500
+"""Databases bound the length of a list."""
 
 
-def scene_of(kept: Recorded) -> Scene:
-    """The job's turn in the pass that decided it."""
-    return Scene(kept.entry, kept.fleet)
+def grounds_of(kept: Recorded, job: Job, *, user: Any, now: datetime, grouping: str = "gpu") -> Grounds:
+    """What `scheduler.core.why` explains a kept decision from, at the job's turn in the pass that decided it.
 
-
-def time_limits() -> dict[str, datetime | None]:
-    """When what each job holds ends at the latest, by job id; None where it has no time limit. One query.
-
-    A job of which a task has not started yet is left out: nobody knows when its time begins.
+    `job` is the decision's job as it is now. Edited job documents have `env` for those only who may see its values.
     """
-    rows = Task.objects.filter(released_at__isnull=True).values_list(
-        "attempt__job__job_id", "started_at", KeyTransform("timeout_s", "attempt__job__spec")
+    return Grounds(
+        scene=Scene(_entry_for(kept, job, user), kept.fleet),
+        decision=kept.decision,
+        grouping=grouping,
+        ends=lambda: _time_limits(kept),
+        passed_over=lambda scene: _passed_over(job, scene, now),
     )
+
+
+def why_not_on(kept: Recorded, job: Job, worker: str, *, user: Any) -> WhyNot:
+    """Every check of a kept decision's job on one worker; KeyError where that fleet had no such worker."""
+    view = next((view for view in kept.fleet.workers if view.id == worker), None)
+    if view is None:
+        raise KeyError(worker)
+    return why_not(_entry_for(kept, job, user), view, kept.decision.candidate(worker))
+
+
+def _entry_for(kept: Recorded, job: Job, user: Any) -> QueueEntry:
+    """The job's entry, without what this user may not see."""
+    entry = kept.entry
+    return entry if may_see_values(user, job) else replace(entry, spec=replace(entry.spec, env=()))
+
+
+def _time_limits(kept: Recorded) -> dict[str, datetime | None]:
+    """When what each job held at that decision ends at the latest, by job id; None where it has no time limit.
+
+    A job of which a task has not started yet is left out: nobody knows when its time begins. One query, and one more
+    for every few hundred of those jobs that have ended since.
+    """
+    at = kept.row.seen_at
+    held = Task.objects.filter(attempt__created_at__lte=at)
+    ends, unknown = _ends(held.filter(released_at__isnull=True))
+    since = {task.job_id for view in kept.fleet.workers for task in view.tasks} - ends.keys() - unknown
+    for some in _in_parts(sorted(since)):
+        more, not_started = _ends(held.filter(attempt__job__job_id__in=some, released_at__gte=at))
+        ends |= more
+        unknown |= not_started
+    return {job_id: end for job_id, end in ends.items() if job_id not in unknown}
+
+
+def _ends(tasks: Any) -> tuple[dict[str, datetime | None], set[str]]:
+    """The ends of these tasks by job, and the jobs of which one has not started."""
     ends: dict[str, datetime | None] = {}
     unknown: set[str] = set()
+    rows = tasks.values_list("attempt__job__job_id", "started_at", KeyTransform("timeout_s", "attempt__job__spec"))
     for job_id, started_at, seconds in rows:
         if started_at is None:
             unknown.add(job_id)
@@ -42,52 +84,43 @@ def time_limits() -> dict[str, datetime | None]:
         else:
             end, other = started_at + timedelta(seconds=int(seconds)), ends.get(job_id, started_at)
             ends[job_id] = None if other is None else max(end, other)
-    return {job_id: end for job_id, end in ends.items() if job_id not in unknown}
+    return ends, unknown
 
 
-def blockers_of(kept: Recorded, scene: Scene | None = None) -> Blockers:
-    """What is in the way of the workers that can run the job, as its latest decision saw them."""
-    return blockers(scene or scene_of(kept), time_limits())
+def _in_parts(names: list[str]) -> Iterable[list[str]]:
+    return (names[start : start + MOST_NAMED] for start in range(0, len(names), MOST_NAMED))
 
 
-def passed_over_of(kept: Recorded, *, now: datetime, scene: Scene | None = None) -> PassedOver:
-    """Who started on workers that fit the job while it waits: from its submission to `now`, or to its own start."""
-    job = kept.row.job
-    until = min(now, job.started_at) if job.started_at else now
+def _passed_over(job: Job, scene: Scene, now: datetime) -> PassedOver:
+    """Who started on workers that fit the job while it waited: from its submission to `now`, or to its start or end."""
+    until = min(moment for moment in (now, job.started_at, job.finished_at) if moment)
     return passed_over(
-        scene or scene_of(kept), queued_at=job.submitted_at, seen_at=until, started=_started(job, until),
-        before=_before(job),
-    )  # fmt: skip
+        scene, queued_at=job.submitted_at, seen_at=until, started=_started(job, until), before=_before(job)
+    )
 
 
 def _started(job: Job, until: datetime) -> list[Started]:
     """The latest jobs that were placed in that time and submitted after this one: two queries."""
-    attempts = list(
-        Attempt.objects.filter(
-            created_at__gte=job.submitted_at, created_at__lte=until, job__submitted_at__gt=job.submitted_at
-        )
-        .select_related("job")
-        .order_by("-created_at", "-pk")[:MOST_STARTED]
-    )
+    later = Attempt.objects.filter(
+        job__pk__gt=job.pk, job__submitted_at__gt=job.submitted_at, created_at__gte=job.submitted_at,
+        created_at__lte=until,
+    )  # fmt: skip
+    rows = later.order_by("-created_at", "-pk").values_list(
+        "pk", "job__job_id", "job__name", "job__submitted_at", "created_at"
+    )[:MOST_STARTED]
+    attempts = list(rows)
     places: defaultdict[int, list[tuple[str, tuple[int, ...]]]] = defaultdict(list)
-    tasks = Task.objects.filter(attempt__in=[attempt.pk for attempt in attempts]).order_by("rank")
+    tasks = Task.objects.filter(attempt__in=[row[0] for row in attempts]).order_by("rank")
     for attempt, worker, devices in tasks.values_list("attempt_id", "worker__name", "devices"):
         places[attempt].append((worker, tuple(devices)))
     return [
-        Started(
-            job_id=attempt.job.job_id, name=attempt.job.name, submitted_at=attempt.job.submitted_at,
-            placed_at=attempt.created_at, places=tuple(places[attempt.pk]),
-        )
-        for attempt in attempts
-    ]  # fmt: skip
+        Started(job_id=job_id, name=name, submitted_at=submitted, placed_at=placed, places=tuple(places[pk]))
+        for pk, job_id, name, submitted, placed in attempts
+    ]
 
 
 def _before(job: Job) -> list[QueueEntry]:
-    """The first jobs of the queue that stand before this one."""
-    before: list[QueueEntry] = []
-    for queued in take_queue():
-        if queued.pk == job.pk or len(before) >= MOST_BEFORE:
-            break
-        if queued.entry is not None:
-            before.append(queued.entry)
-    return before
+    """The first jobs of the queue that stand before this one; none where it waits no longer."""
+    if job.state != JobState.QUEUED:
+        return []
+    return [queued.entry for queued in waiting_before(job, most=MOST_BEFORE) if queued.entry is not None]

@@ -13,8 +13,9 @@ from scheduler.core.reasons import Code
 from scheduler.core.rule import decide
 from scheduler.core.scene import Scene
 from scheduler.core.spec import Policy, QueueEntry
-from scheduler.core.why import to_document, why
-from scheduler.core.why_not import why_not_there
+from scheduler.core.why import PARTS, Grounds, Why, to_document, why
+from scheduler.core.why_not import WhyNot, why_not
+from scheduler.core.why_reading import from_document
 from scheduler.core.why_this import why_this
 from scheduler.core.why_words import (
     why_this_lead,
@@ -85,7 +86,7 @@ class TestWhyNot:
     def test_every_check_with_both_sides(self) -> None:
         job = a_job(gpus=2, gpu_memory=40 * GB, memory=128 * GB, environment="train", frameworks={"torch": ">=2.5"})
         fleet = (a_worker("w", gpus="A100", memory_bytes=None),)
-        found = why_not_there(Scene(job, fleet), decide(job, fleet), "w")
+        found = why_not(job, fleet[0], decide(job, fleet).candidate("w"))
         assert found.lead == "w can never run it, as both stand: 3 of 6 checks that were asked failed."
         assert tuple(line.code for line in found.checks) == CHECKED
         lines = {line.code: line for line in found.checks}
@@ -100,7 +101,7 @@ class TestWhyNot:
 
     def test_a_worker_that_is_merely_taken(self) -> None:
         fleet = (a_worker("w", gpus="2xA100", busy=[0]),)
-        found = why_not_there(Scene(a_job(gpus=2), fleet), decide(a_job(gpus=2), fleet), "w")
+        found = why_not(a_job(gpus=2), fleet[0], decide(a_job(gpus=2), fleet).candidate("w"))
         assert found.verdict is Verdict.UNAVAILABLE
         (line,) = [line for line in found.checks if line.status is Status.FAILED]
         assert (line.required, line.actual) == ("2 free", "device 0 in use by other tasks; 1 of 2 free")
@@ -109,9 +110,9 @@ class TestWhyNot:
     @laws
     @given(demanding_jobs, crowded_fleets)
     def test_it_says_what_the_decision_says(self, job: QueueEntry, fleet: Workers) -> None:
-        decision, scene = decide(job, fleet), Scene(job, fleet)
-        for candidate in decision.candidates:
-            found = why_not_there(scene, decision, candidate.worker)
+        views = {view.id: view for view in fleet}
+        for candidate in decide(job, fleet).candidates:
+            found = why_not(job, views[candidate.worker], candidate)
             failed = [line.code for line in found.checks if line.status is Status.FAILED]
             assert failed == list(dict.fromkeys(reason.code for reason in candidate.reasons))
             assert found.passed + found.failed + found.not_asked == len(CHECKED)
@@ -126,13 +127,21 @@ class TestWhyNot:
 @laws
 @given(demanding_jobs, crowded_fleets)
 def test_all_of_it_is_plain_json(job: QueueEntry, fleet: Workers) -> None:
-    scene = Scene(job, fleet)
-    document = to_document(why(scene, decide(job, fleet)))
-    assert json.loads(json.dumps(document)) == document
-    assert set(document) == {"answer", "funnel", "order", "relaxations", "gang", "matrix", "blockers"}
+    told = why(Grounds(scene=Scene(job, fleet), decision=decide(job, fleet)))
+    document = json.loads(json.dumps(to_document(told)))
+    assert from_document(Why, document) == told
+    assert set(document) == set(PARTS)
+
+
+@laws
+@given(demanding_jobs, crowded_fleets)
+def test_why_not_comes_back_from_its_document(job: QueueEntry, fleet: Workers) -> None:
+    for candidate, view in zip(decide(job, fleet).candidates, sorted(fleet, key=lambda view: view.id), strict=True):
+        found = why_not(job, view, candidate)
+        assert from_document(WhyNot, json.loads(json.dumps(to_document(found)))) == found
 
 
 def test_a_torch_build_tells_workers_apart_in_the_columns() -> None:
     fleet = (a_worker("a", environment=an_environment("2.6.0+cu124")), a_worker("b", environment=an_environment(None)))
-    found = why(Scene(a_job(), fleet), decide(a_job(), fleet), grouping="torch").matrix
+    found = why(Grounds(scene=Scene(a_job(), fleet), decision=decide(a_job(), fleet), grouping="torch")).matrix
     assert found.columns == (("2.6.0+cu124", 1), ("torch missing or unknown", 1))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scheduler.core.errors import DocumentError
-from scheduler.documents import read_documents, read_located, read_text
+from scheduler.documents import read_located, read_text
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,13 @@ def _answered(text: str) -> None:
 def test_a_file_holds_documents(tmp_path: Path, name: str, text: str) -> None:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
-    assert read_documents(path) == [{"id": 1}, {"id": 2}]
+    assert [found.data for found in read_located(path)] == [{"id": 1}, {"id": 2}]
 
 
 def test_a_json_file_may_hold_a_single_document(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text('{"id": 1}', encoding="utf-8")
-    assert read_documents(path) == [{"id": 1}]
+    assert [found.data for found in read_located(path)] == [{"id": 1}]
 
 
 def test_each_document_knows_its_place(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_every_wrong_line_is_told_at_once(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text('{"id": 1}\n{"id": \n{"id": 3, "id": 4}\n', encoding="utf-8")
     with pytest.raises(DocumentError) as caught:
-        read_documents(path)
+        read_located(path)
     assert [problem.path for problem in caught.value.problems] == ["line 2", "line 3"]
 
 
@@ -147,4 +147,4 @@ def test_what_cannot_be_read_is_said(tmp_path: Path, kind: str) -> None:
     if kind == "binary":
         path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(DocumentError, match="a readable file"):
-        read_documents(path)
+        read_located(path)
