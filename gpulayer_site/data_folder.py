@@ -3,18 +3,20 @@
 No Django here: the launcher and the command line read it before Django exists.
 """
 
+import base64
 import hashlib
 import os
 import secrets
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
 from workers.agent.private import make_private, write_private
 
 __all__ = [
-    "DATABASE", "broker_socket", "broker_url", "data_folder", "make_private", "secret_key", "write_private",
+    "DATABASE", "broker_socket", "broker_url", "data_folder", "make_private", "secret_key", "secrets_key",
+    "write_private",
 ]  # fmt: skip
 
 DEFAULT = ".data"
@@ -30,18 +32,27 @@ def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 def secret_key(folder: Path) -> str:
     """The signing key kept in `folder/secret_key` (0600), made on first use; two first users get the same one."""
-    path = folder / "secret_key"
+    return _kept(folder, "secret_key", lambda: secrets.token_urlsafe(48))
+
+
+def secrets_key(folder: Path) -> str:
+    """The key that encrypts jobs' secrets, kept in `folder/secrets_key` in the same way: 32 bytes in base64."""
+    return _kept(folder, "secrets_key", lambda: base64.urlsafe_b64encode(secrets.token_bytes(32)).decode())
+
+
+def _kept(folder: Path, name: str, make: Callable[[], str]) -> str:
+    path = folder / name
     if not path.exists():
         make_private(folder)
-        handle, name = tempfile.mkstemp(dir=folder, prefix=".secret_key.")
+        handle, made = tempfile.mkstemp(dir=folder, prefix=f".{name}.")
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(secrets.token_urlsafe(48))
+            file.write(make())
         try:
-            os.link(name, path)  # fails when another process was first: its key counts
+            os.link(made, path)  # fails when another process was first: its key counts
         except FileExistsError:
             pass
         finally:
-            Path(name).unlink()
+            Path(made).unlink()
     return path.read_text(encoding="utf-8").strip()
 
 

@@ -6,7 +6,9 @@ from urllib.parse import urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from gpulayer_site.data_folder import DATABASE, broker_url, data_folder, make_private, secret_key
+from gpulayer_site.data_folder import DATABASE, broker_url, data_folder, make_private, secret_key, secrets_key
+from gpulayer_site.keeping import Keep, keep, read_count, read_size
+from gpulayer_site.keys import checked_keys
 
 env = environ.Env()
 
@@ -26,6 +28,10 @@ DEBUG: bool = env.bool("DEBUG", default=False)
 SECRET_KEY: str = env.str("SECRET_KEY", default="") or secret_key(GPULAYER_DATA)
 if len(SECRET_KEY) < SHORTEST_KEY:
     raise ImproperlyConfigured(f"SECRET_KEY needs at least {SHORTEST_KEY} characters, better 50; unset: one is made")
+# The first encrypts; the others only open what was encrypted before them.
+GPULAYER_SECRETS_KEYS: tuple[str, ...] = checked_keys(
+    env.list("GPULAYER_SECRETS_KEY", default=[]) or [secrets_key(GPULAYER_DATA)]
+)
 
 # This host always reaches itself: its agent and its commands call the server by these names.
 _LOOPBACK = ["localhost", "127.0.0.1", "[::1]"]
@@ -124,6 +130,22 @@ CELERY_BEAT_SCHEDULE = {
         # A worker that stalled does not work through a backlog of passes.
         "options": {"expires": RUN_PASS_EVERY_SECONDS},
     },
+}
+
+# --- what is kept ---------------------------------------------------------------------------------------------------
+
+# No log grows beyond this; of what a program writes after it nothing is kept.
+GPULAYER_LOG_LIMIT_BYTES: int = read_size(env, "GPULAYER_LOG_LIMIT", "1GiB")
+# Logs and files are refused before the disk is full: the database may lie on the same one.
+GPULAYER_KEEP_FREE_BYTES: int = read_size(env, "GPULAYER_KEEP_FREE", "256MiB")
+GPULAYER_KEEP: dict[str, Keep] = keep(env)
+# No event younger than this is removed, however many there are.
+GPULAYER_AUDIT_DAYS: int = read_count(env, "GPULAYER_AUDIT_DAYS", "90")
+RETENTION_EVERY_SECONDS = 600.0
+CELERY_BEAT_SCHEDULE["retention"] = {
+    "task": "scheduler.retention",
+    "schedule": RETENTION_EVERY_SECONDS,
+    "options": {"expires": RETENTION_EVERY_SECONDS},
 }
 
 # --- signing in and cookies ----------------------------------------------------------------------------------------

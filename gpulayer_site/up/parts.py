@@ -13,7 +13,7 @@ from gpulayer_site.data_folder import broker_socket, make_private
 from gpulayer_site.up.options import Options, UpError
 
 WEB_THREADS = 16
-_SECRETS = ("SECRET_KEY", "DATABASE_URL", "GPULAYER_BROKER_URL", "GPULAYER_TOKEN")
+_SECRETS = ("SECRET_KEY", "GPULAYER_SECRETS_KEY", "DATABASE_URL", "GPULAYER_BROKER_URL", "GPULAYER_TOKEN")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

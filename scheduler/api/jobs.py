@@ -119,7 +119,7 @@ def get_log(request: HttpRequest, job_id: JobId, asked: Query[LogAsked]) -> Any:
 def cancel_job(request: HttpRequest, job_id: JobId) -> Any:
     """End a job: a queued one at once, a running one when its worker has stopped it. Its owner and operators may."""
     job = found(job_id).job
-    if not jobs.may_cancel(request.user, job):
+    if not jobs.may_change(request.user, job):
         raise Refused(
             "not_yours", f"{job_id} belongs to {job.owner.get_username()}; operators may cancel it", status=403
         )
@@ -159,7 +159,7 @@ def job_document(row: queries.JobRow) -> dict[str, Any]:
         "attempt": placed.attempt.number if placed else None,
         "worker": placed.worker.name if placed else None,
         "devices": placed.devices if placed else [],
-        "short_answer": job.how_it_ended(placed.signal if placed else None) or summary.get("short_answer"),
+        "short_answer": job.in_short(placed.signal if placed else None) or summary.get("short_answer"),
         "url": reverse("job", args=[job.job_id]),
     }
 

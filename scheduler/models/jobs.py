@@ -24,6 +24,9 @@ class JobState(models.TextChoices):
 JOB_OVER = (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED, JobState.TIMED_OUT)
 
 
+_PAUSED = {"poison": "paused: agents died running it", "declined": "paused: declined too often"}
+
+
 class Job(models.Model):
     """What a person submitted and what became of it."""
 
@@ -87,8 +90,10 @@ class Job(models.Model):
     def __str__(self) -> str:
         return f"{self.job_id} {self.name}"
 
-    def how_it_ended(self, signal: int | None = None) -> str:
-        """In a few words, for lists; empty where it did well or its decision says why. `signal` ended its task."""
+    def in_short(self, signal: int | None = None) -> str:
+        """How it ended or why it is paused, in a few words; empty where its decision says more. `signal` ended it."""
+        if self.state == JobState.PAUSED:
+            return _PAUSED.get(self.paused_code) or self.paused_text or "paused"
         if self.state == JobState.CANCELLED:
             return "cancelled" if self.started_at else "cancelled before it started"
         if self.state not in (JobState.FAILED, JobState.TIMED_OUT) or self.failure_code == "unschedulable":

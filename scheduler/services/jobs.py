@@ -1,14 +1,17 @@
-"""Submitting and cancelling jobs."""
+"""Submitting and cancelling jobs, and who may do what with them."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.utils.crypto import salted_hmac
 
 from scheduler.core.codec import canonical_bytes, job_to_document
 from scheduler.core.errors import DocumentError, Problem
@@ -18,32 +21,56 @@ from scheduler.models import Attempt, AttemptState, Event, Job, JobState, Task, 
 from scheduler.nudge import request_pass
 from scheduler.services.holding import release
 from scheduler.services.machines import move_attempt, move_job, move_task
+from scheduler.services.sealing import seal, with_kept, without_values
 
 LONGEST_KEY = 200
 HIDDEN = "(only its owner and operators see this)"
 """Stands for a value of `env` that is not everybody's."""
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The job from which another one is made, how (`clone`, `retry`), and by whom, where that is not its owner."""
+
+    job: Job
+    how: str
+    actor: str = ""
+
+    @property
+    def cause(self) -> str:
+        """As the new job's event tells it."""
+        return f"{self.how} of {self.job.job_id}"
+
+
 class KeyReusedError(ValueError):
     """The idempotency key came with another document before."""
 
 
-def submit_job(*, document: object, owner: User, now: datetime, idempotency_key: str | None = None) -> Job:
+def submit_job(
+    *,
+    document: object,
+    owner: User,
+    now: datetime,
+    idempotency_key: str | None = None,
+    origin: Origin | None = None,
+    kept: Mapping[str, str] | None = None,
+) -> Job:
     """Queue a job; the same key with the same document again returns the first job.
 
+    `origin` says from which job it was made, `kept` gives the values of secrets that the document only names.
     Raises `DocumentError` with every problem of the document, `KeyReusedError` for a key that came with another one.
     """
-    spec = parse_job(document)
-    _refuse_secrets(spec)
+    spec = with_kept(parse_job(document), kept or {})
     key = _checked_key(idempotency_key)
-    stored = job_to_document(spec)
-    digest = hashlib.sha256(canonical_bytes(stored)).hexdigest() if key else ""
+    stored = job_to_document(without_values(spec), with_secrets=True)
+    digest = _digest(spec, stored) if key else ""
     if key and (earlier := _earlier(owner, key, digest)):
         return earlier
+    secrets = seal(dict(spec.secrets), owner_id=owner.pk) if spec.secrets else None
     try:
         with transaction.atomic():
             return _create(
-                name=spec.name, spec=stored, owner=owner, submitted_at=now, state_since=now,
+                origin, name=spec.name, spec=stored, secrets=secrets, owner=owner, submitted_at=now, state_since=now,
                 idempotency_key=key, idempotency_digest=digest,
             )  # fmt: skip
     except IntegrityError:
@@ -53,8 +80,8 @@ def submit_job(*, document: object, owner: User, now: datetime, idempotency_key:
         raise
 
 
-def may_cancel(user: Any, job: Job) -> bool:
-    """Whether this user may cancel this job: its owner and operators may."""
+def may_change(user: Any, job: Job) -> bool:
+    """Whether this user may pause, resume, cancel, retry or delete this job: its owner and operators may."""
     return bool(user.is_active and (user.is_staff or user.pk == job.owner_id))
 
 
@@ -85,13 +112,15 @@ def cancel_job(*, job: Job, actor: str, now: datetime) -> Job:
     return job
 
 
-def _create(**fields: Any) -> Job:
-    job = Job.objects.create(job_id=f"new-{uuid4().hex}", **fields)
+def _create(origin: Origin | None, **fields: Any) -> Job:
+    job = Job.objects.create(
+        job_id=f"new-{uuid4().hex}", cloned_from=origin.job if origin else None, **fields
+    )  # fmt: skip
     job.job_id = f"j-{job.pk}"
     job.save(update_fields=["job_id"])
     Event.objects.create(
-        at=job.submitted_at, actor=f"user:{job.owner.get_username()}", subject_kind="job", subject=job.job_id,
-        verb="submitted", after=job.state,
+        at=job.submitted_at, actor=(origin and origin.actor) or f"user:{job.owner.get_username()}", subject_kind="job",
+        subject=job.job_id, verb="submitted", after=job.state, cause=origin.cause if origin else "",
     )  # fmt: skip
     request_pass()
     return job
@@ -114,12 +143,12 @@ def _checked_key(key: str | None) -> str | None:
     return key
 
 
-def _refuse_secrets(spec: JobSpec) -> None:
-    if spec.secrets:
-        names = ", ".join(name for name, _ in spec.secrets)
-        raise DocumentError([
-            Problem("secrets", names, "none: this version has no place to keep them encrypted; use files on the worker")
-        ])  # fmt: skip
+def _digest(spec: JobSpec, stored: dict[str, Any]) -> str:
+    """Tells documents apart. Secrets count too, keyed: a plain hash would let short ones be guessed from the row."""
+    if not spec.secrets:
+        return hashlib.sha256(canonical_bytes(stored)).hexdigest()
+    whole = canonical_bytes(job_to_document(spec, with_secrets=True))
+    return salted_hmac("gpulayer.idempotency", whole, algorithm="sha256").hexdigest()
 
 
 def _stop(job: Job, *, actor: str, now: datetime) -> None:

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from scheduler.forms import yaml_of
-from scheduler.services.jobs import cancel_job, document_for, may_cancel
+from scheduler.services.jobs import cancel_job, document_for, may_change
 from scheduler.services.recorded import Recorded
 from scheduler.views.job_frame import Frame, frame_of, head_context, without_output
 from scheduler.views.placement import candidate_context, decision_asked_for, placement_context
@@ -83,7 +83,7 @@ def spec(request: HttpRequest, job_id: str) -> HttpResponse:
 def cancel(request: HttpRequest, job_id: str) -> HttpResponse:
     """Ask first, then cancel."""
     frame = frame_of(job_id)
-    if not may_cancel(request.user, frame.job):
+    if not may_change(request.user, frame.job):
         raise PermissionDenied("only its owner and operators may cancel a job")
     if request.method == "POST":
         after = cancel_job(job=frame.job, actor=f"user:{request.user.get_username()}", now=now())

@@ -15,7 +15,7 @@ from scheduler.core.decision import TierStatus
 from scheduler.core.explain import Answer
 from scheduler.core.words import attempt_words
 from scheduler.models import Job, JobState, SchedulingPass, Task
-from scheduler.services.jobs import may_cancel
+from scheduler.services.jobs import may_change
 from scheduler.services.recorded import Recorded, recorded
 from scheduler.views.log_window import window
 from scheduler.views.pills import job_pill
@@ -98,7 +98,7 @@ def head_context(frame: Frame, user: AbstractBaseUser | AnonymousUser, *, read: 
         "tiers": _tiers(rec) if rec and len(rec.decision.tiers) > 1 else (),
         "worker": frame.task.worker.name if frame.task else "",
         "confirmed": _confirmed(frame),
-        "can_cancel": not job.is_over and job.state != JobState.CANCELLING and may_cancel(user, job),
+        "can_cancel": not job.is_over and job.state != JobState.CANCELLING and may_change(user, job),
         "poll": "" if job.is_over else "1s",
         "live_query": f"read={read or shown or ''}",
         "newer": rec.row.pass_row.number if rec and read and read != shown and not job.is_over else None,

@@ -157,8 +157,8 @@ def _counted(jobs: QuerySet[Job]) -> str:
 
 def _why(job: Job, kind: str, signal: int | None) -> tuple[str, str]:
     """Tone and words of why it is where it is; no tone where nothing is wrong."""
-    if ended := job.how_it_ended(signal):
-        return "" if job.state == JobState.CANCELLED else "never", ended
+    if said := job.in_short(signal):
+        return "" if job.state in (JobState.CANCELLED, JobState.PAUSED) else "never", said
     if job.decision is None:
         return "", "" if job.is_over else "not decided yet"
     words = str(job.decision.summary.get("short_answer", ""))

@@ -24,7 +24,7 @@ from tests.factories import NOW
     pytest.param({"state": "timed_out", "spec": {"timeout_s": 5}}, 15, "longer than 5 s", id="too long"),
 ])  # fmt: skip
 def test_how_a_job_ended(fields: dict[str, Any], signal: int | None, words: str) -> None:
-    assert Job(**fields).how_it_ended(signal) == words
+    assert Job(**fields).in_short(signal) == words
 
 
 @pytest.mark.parametrize(("number", "retries", "words"), [

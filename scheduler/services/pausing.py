@@ -1,0 +1,55 @@
+"""Keeping a waiting job out of the passes, and letting it back in."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+
+from scheduler.models import Job, JobState
+from scheduler.nudge import request_pass
+from scheduler.services.machines import move_job
+from workers.refusals import Refused
+
+PERSON = "person"
+
+
+@transaction.atomic
+def pause_job(*, job: Job, actor: str, now: datetime) -> Job:
+    """Keep a queued job from being placed until it is resumed; pausing it again changes nothing.
+
+    Refused: `not_waiting` for a job in any other state, which nothing happens to. Returns the job as it is then.
+    """
+    job = Job.objects.select_for_update().get(pk=job.pk)
+    if job.state == JobState.QUEUED:
+        by = actor.removeprefix("user:")
+        move_job(
+            job, JobState.PAUSED, frm=JobState.QUEUED, actor=actor, now=now, cause="pause",
+            paused_code=PERSON, paused_text=f"paused by {by}",
+        )  # fmt: skip
+    elif job.state != JobState.PAUSED:
+        raise _not_waiting(job, "paused")
+    return job
+
+
+@transaction.atomic
+def resume_job(*, job: Job, actor: str, now: datetime) -> Job:
+    """Let a paused job be placed again, at the place in the queue that its submission gives it.
+
+    Refused: `not_waiting` for one that is neither paused nor queued. Returns the job as it is then.
+    """
+    job = Job.objects.select_for_update().get(pk=job.pk)
+    if job.state == JobState.PAUSED:
+        move_job(
+            job, JobState.QUEUED, frm=JobState.PAUSED, actor=actor, now=now, cause="resume",
+            paused_code="", paused_text="",
+        )  # fmt: skip
+        request_pass()
+    elif job.state != JobState.QUEUED:
+        raise _not_waiting(job, "resumed")
+    return job
+
+
+def _not_waiting(job: Job, what: str) -> Refused:
+    state = job.get_state_display().lower()
+    return Refused("not_waiting", f"{job.job_id} is {state}; only a job that waits in the queue can be {what}")
