@@ -2,10 +2,12 @@
 
 from ninja import Router
 
-from scheduler.api import jobs, machines, replay, why
+from scheduler.api import acts, jobs, logs, machines, replay, why
 
 router = Router()
 router.add_router("", jobs.router)
+router.add_router("", acts.router)
+router.add_router("", logs.router)
 router.add_router("", replay.router)
 router.add_router("", why.router)
 router.add_router("", machines.router)

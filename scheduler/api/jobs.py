@@ -1,23 +1,23 @@
-"""Jobs for people and programs: submit, list, look, cancel; the decision; the log."""
+"""Jobs for people and programs: submit, list, look; the decision; the log."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, cast
 
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from ninja import Header, Path, Query, Router, Status
 
 from scheduler import queries
-from scheduler.api.wire import DecisionOut, JobDetailOut, JobsAsked, JobsOut, LogAsked, LogPageOut
+from scheduler.api.wire import DecisionOut, JobDetailOut, JobsAsked, JobsOut
 from scheduler.core.codec import decision_to_document
 from scheduler.core.explain import Answer, answer, funnel
 from scheduler.documents import LONGEST_TEXT, Format, read_text
-from scheduler.models import Job, Task
+from scheduler.models import Job
 from scheduler.services import jobs
-from scheduler.services.logs import LogPage, read_bytes, read_log
+from scheduler.services.pausing import paused_words
 from scheduler.services.recorded import Recorded, recorded
 from workers.refusals import NotFound, Refused
 from workers.wire import body_text, refusals
@@ -31,22 +31,12 @@ FORMATS: dict[str, Format] = {
     "text/yaml": "yaml",
 }
 JobId = Path[str]
+MOST_CLONES = 100
 SUBMISSION = {
     "requestBody": {
         "required": True,
         "description": f"A job document in JSON or YAML, at most {LONGEST_TEXT} bytes.",
         "content": {kind: {"schema": {"type": "object"}} for kind in ("application/json", "application/yaml")},
-    }
-}
-TEXT_ANSWER = {
-    "responses": {
-        200: {
-            "description": "Records as JSON, or what the program wrote as text",
-            "content": {
-                "application/json": {"schema": {"$ref": "#/components/schemas/LogPageOut"}},
-                "text/plain": {"schema": {"type": "string"}},
-            },
-        }
     }
 }
 
@@ -66,7 +56,7 @@ def submit_job(
         )
     except jobs.KeyReusedError as error:
         raise Refused("idempotency_key_reused", str(error)) from error
-    return Status(201, _detail(request, job.job_id))
+    return Status(201, job_detail(request, job.job_id))
 
 
 @router.get("jobs", response={200: JobsOut, **refusals()})
@@ -81,7 +71,7 @@ def list_jobs(request: HttpRequest, asked: Query[JobsAsked]) -> Any:
 @router.get("jobs/{job_id}", response={200: JobDetailOut, **refusals(404)})
 def get_job(request: HttpRequest, job_id: JobId) -> Any:
     """One job."""
-    return _detail(request, job_id)
+    return job_detail(request, job_id)
 
 
 @router.get("jobs/{job_id}/decision", response={200: DecisionOut, **refusals(404)})
@@ -99,32 +89,6 @@ def get_decision(request: HttpRequest, job_id: JobId, grouped: Query[bool] = Fal
         "seen_at": kept.row.seen_at,
         "intact": kept.intact,
     }
-
-
-@router.get(
-    "jobs/{job_id}/log", response={200: LogPageOut, **refusals(404, 416)}, openapi_extra=TEXT_ANSWER, summary="Get Log"
-)
-def get_log(request: HttpRequest, job_id: JobId, asked: Query[LogAsked]) -> Any:
-    """The log of the latest attempt from `offset`: 0, or an earlier page's `next`. Text is all of it."""
-    row = found(job_id)
-    task = row.tasks[0] if row.tasks else None
-    page = read_log(task, offset=asked.offset) if task else LogPage([], next=0, size=0)
-    if asked.format == "json":
-        ended = row.job.is_over and page.next >= page.size
-        return {"records": page.records, "size": page.size, "next": page.next, "ended": ended}
-    return _as_text(row.job, task, asked.offset, download=asked.download)
-
-
-@router.post("jobs/{job_id}/cancel", response={200: JobDetailOut, **refusals(403, 404, body=True)})
-def cancel_job(request: HttpRequest, job_id: JobId) -> Any:
-    """End a job: a queued one at once, a running one when its worker has stopped it. Its owner and operators may."""
-    job = found(job_id).job
-    if not jobs.may_change(request.user, job):
-        raise Refused(
-            "not_yours", f"{job_id} belongs to {job.owner.get_username()}; operators may cancel it", status=403
-        )
-    jobs.cancel_job(job=job, actor=f"user:{request.user.get_username()}", now=timezone.now())
-    return _detail(request, job_id)
 
 
 def found(job_id: str) -> queries.JobRow:
@@ -155,6 +119,8 @@ def job_document(row: queries.JobRow) -> dict[str, Any]:
         "signal": placed.signal if placed else None,
         "failure_code": job.failure_code,
         "failure_text": job.failure_text,
+        "paused_code": job.paused_code,
+        "paused_text": job.paused_text,
         "simulated": job.simulated,
         "attempt": placed.attempt.number if placed else None,
         "worker": placed.worker.name if placed else None,
@@ -164,27 +130,19 @@ def job_document(row: queries.JobRow) -> dict[str, Any]:
     }
 
 
-def _detail(request: HttpRequest, job_id: str) -> dict[str, Any]:
+def job_detail(request: HttpRequest, job_id: str) -> dict[str, Any]:
+    """A job by itself, as this caller may see it. Raises NotFound."""
     row = found(job_id)
-    kept = recorded(row.job)
-    said = _answer(row.job, kept).lead if kept else None
-    return {**job_document(row), "answer": said, "spec": jobs.document_for(request.user, row.job)}
+    job, kept = row.job, recorded(row.job)
+    said = _answer(job, kept).lead if kept else None
+    return {
+        **job_document(row),
+        "answer": paused_words(job) or said,
+        "cloned_from": job.cloned_from.job_id if job.cloned_from else None,
+        "clones": list(job.clones.order_by("pk").values_list("job_id", flat=True)[:MOST_CLONES]),
+        "spec": jobs.document_for(request.user, job),
+    }
 
 
 def _answer(job: Job, kept: Recorded) -> Answer:
     return answer(kept.entry, kept.decision, state=job.state, exit_code=job.exit_code)
-
-
-def _as_text(job: Job, task: Task | None, offset: int, *, download: bool) -> HttpResponse | StreamingHttpResponse:
-    """Never anything but text to a browser: no guessing, no scripts, not even opened when it is to be kept."""
-    headers = {
-        "Content-Type": "text/plain; charset=utf-8",
-        "X-Content-Type-Options": "nosniff",
-        "Content-Security-Policy": "sandbox; default-src 'none'",
-        "Cache-Control": "no-store",
-    }
-    if download:
-        headers["Content-Disposition"] = f'attachment; filename="{job.job_id}.log"'
-    if task is None:
-        return HttpResponse(b"", headers=headers)
-    return StreamingHttpResponse(read_bytes(task, offset=offset), headers=headers)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from workers.wire import Answer, Count, Line
+from workers.wire import Answer, Count, Id, Line
 
 MOST_ROWS = 200
 
@@ -31,7 +31,10 @@ class LogAsked(BaseModel):
     """Which part of a log, and how."""
 
     offset: Count = 0
-    format: Literal["text", "json"] = "text"
+    format: Literal["text", "json", "frames"] = "text"
+    stream: Literal["both", "stdout", "stderr"] = "both"
+    attempt: Id | None = None
+    rank: Count = 0
     download: bool = False
 
 
@@ -58,6 +61,9 @@ class JobOut(Answer):
     signal: int | None
     failure_code: str
     failure_text: str
+    paused_code: str
+    """Of a paused job: person, poison or declined; else empty. `paused_text` says it in words."""
+    paused_text: str
     simulated: bool
     attempt: int | None
     """The number of its latest one, from 1; null while it waits."""
@@ -71,7 +77,12 @@ class JobDetailOut(JobOut):
     """A job with the sentence that answers why, and its document as it was understood."""
 
     answer: str | None
+    cloned_from: str | None
+    """The job that it is a clone or a retry of."""
+    clones: list[str]
+    """The jobs that are clones or retries of it."""
     spec: dict[str, Any]
+    """Of secrets it has the names."""
 
 
 class JobsOut(Answer):
@@ -155,12 +166,19 @@ class RecordOut(Answer):
 
 
 class LogPageOut(Answer):
-    """Part of a log. Ask on from `next`; when `ended`, there will be no more."""
+    """Part of a log. Ask on from `next`; when `ended`, there will be no more.
+
+    `cut`: it reached the limit of the installation; `removed_at`: it was kept until then.
+    """
 
     records: list[RecordOut]
     size: int
     next: int
     ended: bool
+    attempt: int | None
+    rank: int
+    cut: bool
+    removed_at: datetime | None
 
 
 class TaskOnOut(Answer):

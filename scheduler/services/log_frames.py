@@ -1,10 +1,10 @@
-"""The frames of a log: which stream, when by the agent's own clock, and the bytes."""
+"""The frames of a log: which stream, when by the agent's own clock, and the bytes. No Django: the command line too."""
 
 from __future__ import annotations
 
 import codecs
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 HEADER = struct.Struct(">cQI")
@@ -53,6 +53,13 @@ def decode(chunk: bytes) -> Iterator[Frame]:
 
 def frame_at(chunk: bytes, offset: int) -> Frame:
     """The frame that begins at `offset`; raises BrokenFrameError if it doesn't end within the chunk."""
+    end = frame_end(chunk, offset)
+    stream, at_ms, _ = HEADER.unpack_from(chunk, offset)
+    return Frame(STREAMS[stream], at_ms, chunk[offset + HEADER.size : end])
+
+
+def frame_end(chunk: bytes, offset: int) -> int:
+    """Where the frame that begins at `offset` ends; raises BrokenFrameError if not within the chunk."""
     if len(chunk) - offset < HEADER.size:
         raise BrokenFrameError(f"the frame at byte {offset} ends within its header")
     stream, at_ms, length = HEADER.unpack_from(chunk, offset)
@@ -63,10 +70,38 @@ def frame_at(chunk: bytes, offset: int) -> Frame:
     start = offset + HEADER.size
     if len(chunk) - start < length:
         raise BrokenFrameError(f"the frame at byte {offset} says {length} bytes, {len(chunk) - start} are there")
-    return Frame(STREAMS[stream], at_ms, chunk[start : start + length])
+    return int(start + length)
 
 
-def as_records(frames: Iterator[Frame] | list[Frame]) -> list[Record]:
+def ends(chunk: bytes) -> Iterator[int]:
+    """Where each frame of a chunk ends, nothing copied. Raises BrokenFrameError at the first that is none."""
+    offset = 0
+    while offset < len(chunk):
+        offset = frame_end(chunk, offset)
+        yield offset
+
+
+def whole(chunk: bytes) -> int:
+    """How many bytes the whole frames at the beginning of a chunk have; what follows is torn."""
+    last = 0
+    try:
+        for end in ends(chunk):
+            last = end
+    except BrokenFrameError:
+        pass
+    return last
+
+
+def lines_in(chunk: bytes) -> int:
+    """How many lines end within whole frames: the newlines of their data, not those that their headers may have."""
+    count = start = 0
+    for end in ends(chunk):
+        count += chunk.count(b"\n", start + HEADER.size, end)
+        start = end
+    return count
+
+
+def as_records(frames: Iterable[Frame]) -> list[Record]:
     """Frames as text; a character that a stream's frames split is put together again."""
     decoders = {name: codecs.getincrementaldecoder("utf-8")("replace") for name in STREAMS.values()}
     records = [Record(frame.stream, frame.at_ms, decoders[frame.stream].decode(frame.data)) for frame in frames]

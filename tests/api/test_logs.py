@@ -9,7 +9,6 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from scheduler.models import Task
-from scheduler.services import logs
 from scheduler.services.log_frames import MAX_CHUNK
 from scheduler.services.logs import read_bytes, read_log
 from tests.api.callers import Caller, Placed, frames
@@ -89,17 +88,27 @@ def test_only_octet_streams_are_taken(agent: Caller, running: Placed) -> None:
     assert answer.status_code == 415
 
 
-def test_a_full_log_says_so_and_takes_no_more(agent: Caller, running: Placed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "CAP_BYTES", 2 * MAX_CHUNK + 20)
-    assert agent.put_log(running, ONE).json() == {"size": 17}
-    assert agent.put_log(running, TWO, offset=17).json() == {"size": 34}
-    assert agent.put_log(running, TWO, offset=17).json() == {"size": 34}
-    answer = agent.put_log(running, ONE, offset=34)
-    assert (answer.status_code, answer.json()["code"]) == (413, "log_full")
-    size = Task.objects.get().log_size
-    answer = agent.put_log(running, ONE, offset=size)
-    assert (answer.status_code, answer.json()["code"]) == (413, "log_full")
-    assert text_of(running).startswith("one\ntwo\n[gpulayer] this log reached")
+class TestALogThatReachesItsLimit:
+    @pytest.fixture(autouse=True)
+    def limit(self, settings: Settings) -> None:
+        settings.GPULAYER_LOG_LIMIT_BYTES = 40
+
+    def test_keeps_the_frames_that_fit_and_is_flagged(self, agent: Caller, running: Placed) -> None:
+        assert agent.put_log(running, ONE + TWO + ONE).json() == {"size": 34}
+        assert text_of(running) == "one\ntwo\n"
+        assert running.row().log_cut
+
+    def test_takes_no_more(self, agent: Caller, running: Placed) -> None:
+        agent.put_log(running, ONE + TWO)
+        assert not running.row().log_cut
+        answer = agent.put_log(running, ONE, offset=34)
+        assert (answer.status_code, answer.json()["code"], answer.json()["size"]) == (413, "log_full", 34)
+        assert running.row().log_cut
+
+    def test_still_knows_what_it_has(self, agent: Caller, running: Placed) -> None:
+        agent.put_log(running, ONE + TWO + ONE)
+        assert agent.put_log(running, ONE).json() == {"size": 34}
+        assert agent.put_log(running, ONE, offset=99).status_code == 416
 
 
 def test_binary_output_and_split_characters_are_read_as_text(agent: Caller, running: Placed) -> None:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from gpulayer_site.accounts.services import create_token
 from scheduler.models import Job
 from scheduler.services.passes import run_pass
-from tests.api.callers import Caller, Placed, frames
+from tests.api.callers import Caller, Placed
 from workers.models import Intent, Worker
 
 pytestmark = pytest.mark.django_db
@@ -108,25 +108,6 @@ def test_a_placed_job_says_where_it_runs(as_mira: Person, agent: Caller) -> None
     decide()
     found = as_mira("GET", f"jobs/{job}").json()
     assert (found["state"], found["worker"], found["devices"]) == ("assigned", "w1", [0])
-
-
-def test_a_log_is_read_as_records_page_by_page_or_as_text(as_mira: Person, agent: Caller, placed: Placed) -> None:
-    path = f"jobs/{placed.job.job_id}/log"
-    assert as_mira("GET", f"{path}?format=json").json() == {"records": [], "size": 0, "next": 0, "ended": False}
-    agent.ok(placed.path("claim"), placed.guard)
-    agent.put_log(placed, frames("one\n") + frames("two\n", stream=b"e"))
-    page = as_mira("GET", f"{path}?format=json").json()
-    said = [(record["stream"], record["text"]) for record in page["records"]]
-    assert said == [("stdout", "one\n"), ("stderr", "two\n")]
-    assert (page["size"], page["next"], page["ended"]) == (34, 34, False)
-    text = as_mira("GET", path)
-    assert b"".join(text.streaming_content) == b"one\ntwo\n"
-    assert text["Content-Type"] == "text/plain; charset=utf-8"
-    assert text["X-Content-Type-Options"] == "nosniff"
-    assert text["Content-Security-Policy"].startswith("sandbox")
-    assert "attachment" in as_mira("GET", f"{path}?download=true")["Content-Disposition"]
-    beyond = as_mira("GET", f"{path}?offset=99&format=json")
-    assert (beyond.status_code, beyond.json()["size"]) == (416, 34)
 
 
 def test_its_owner_and_operators_may_cancel_a_job(as_mira: Person, as_operator: Person) -> None:
