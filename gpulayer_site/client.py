@@ -81,6 +81,10 @@ class People:
             retry=Retry(_wait, tries=4),
         )  # fmt: skip
 
+    def delete(self, path: str) -> Any:
+        """The answer to a deletion."""
+        return self._call("DELETE", path)
+
     def close(self) -> None:
         """Close the connections."""
         self._transport.close()

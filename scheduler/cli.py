@@ -1,17 +1,17 @@
-"""`gpulayer job …`: submit, look, follow, cancel, wait. Over HTTP; no Django here."""
+"""`gpulayer job …`: submit, look, follow, wait. Over HTTP; no Django here."""
 
-import re
 import sys
 import uuid
 from pathlib import Path
 from time import sleep
 from typing import Any
-from urllib.parse import quote
 
 import click
 
 from gpulayer_site.client import Failure, People, connect
 from gpulayer_site.terminal import say, say_if_full, table, write_json
+from scheduler.cli_acts import COMMANDS as ACTS
+from scheduler.cli_paths import job_path
 from scheduler.cli_replay import replay
 from scheduler.cli_status import print_status
 from scheduler.cli_whys import changes, explain, rollup, why_not
@@ -23,7 +23,7 @@ TIMED_OUT, NEVER_RAN, CANCELLED, LEFT = 124, 125, 130, 130
 
 @click.group()
 def job() -> None:
-    """Submit jobs, see where they run or why they wait, read their logs.
+    """Submit jobs, see where they run or why they wait, read their logs, end them.
 
     \b
     Exit codes: 0 done, 1 the answer is no, 2 wrong usage or document,
@@ -31,7 +31,7 @@ def job() -> None:
     """
 
 
-for _command in (explain, why_not, changes, rollup, replay):
+for _command in (*ACTS, explain, why_not, changes, rollup, replay):
     job.add_command(_command)
 
 
@@ -105,7 +105,7 @@ def status(job_id: str, every: bool, as_json: bool) -> None:
       gpulayer job status j-7 --json | jq .decision.outcome
     """
     people = connect()
-    found = people.get(_path(job_id))
+    found = people.get(job_path(job_id))
     decision = _decision(people, job_id, grouped=not every)
     if as_json:
         write_json({"job": found, "decision": decision})
@@ -140,26 +140,6 @@ def logs(job_id: str, follow: bool, as_json: bool) -> None:
 
 @job.command()
 @click.argument("job_id")
-@click.option("--json", "as_json", is_flag=True, help="Print the job as JSON.")
-def cancel(job_id: str, as_json: bool) -> None:
-    """End a job.
-
-    A queued one ends at once, a running one as soon as its worker has stopped it.
-
-    \b
-    Example:
-      gpulayer job cancel j-7
-    """
-    answer = connect().post(_path(job_id, "cancel"))
-    if as_json:
-        write_json(answer)
-    else:
-        state = answer["state"].replace("_", " ")
-        click.echo(f"{job_id} {state}" if state in ("cancelled", "cancelling") else f"{job_id} was over: {state}")
-
-
-@job.command()
-@click.argument("job_id")
 def wait(job_id: str) -> None:
     """Wait until a job has ended, and exit with its exit code.
 
@@ -184,13 +164,6 @@ def _read(file: Path) -> str:
         raise Failure(f"{file}: no UTF-8 text (byte {error.start:,})", 2) from error
 
 
-def _path(job_id: str, *more: str) -> str:
-    """Where the server has this job; whatever was typed stays one part of the path."""
-    if not re.fullmatch(r"j-[0-9]+", job_id):
-        raise Failure(f"no job {job_id!r}; ids look like j-7")
-    return "/".join(["jobs", quote(job_id, safe=""), *more])
-
-
 def _page(people: People, found: dict[str, Any]) -> str:
     address = str(found.get("url") or f"/jobs/{found['job_id']}")
     return address if "://" in address else people.url + address
@@ -199,7 +172,7 @@ def _page(people: People, found: dict[str, Any]) -> str:
 def _decision(people: People, job_id: str, *, grouped: bool) -> dict[str, Any] | None:
     """The latest decision; none before the first pass."""
     try:
-        document: dict[str, Any] = people.get(_path(job_id, "decision"), grouped="true" if grouped else "false")
+        document: dict[str, Any] = people.get(job_path(job_id, "decision"), grouped="true" if grouped else "false")
     except Failure as failure:
         if failure.code == "no_decision":
             return None
@@ -212,7 +185,7 @@ def _follow(people: People, job_id: str, *, with_log: bool) -> dict[str, Any]:
     offset, told = 0, ""
     try:
         while True:
-            found: dict[str, Any] = people.get(_path(job_id))
+            found: dict[str, Any] = people.get(job_path(job_id))
             why = "" if found["state"] == "succeeded" else found["short_answer"] or ""
             state = found["state"].replace("_", " ")
             news = f"{job_id} {why if why.startswith(state) else f'{state}: {why}'.removesuffix(': ')}"
@@ -232,7 +205,7 @@ def _follow(people: People, job_id: str, *, with_log: bool) -> dict[str, Any]:
 def _copy_log(people: People, job_id: str, offset: int, *, as_json: bool = False) -> tuple[int, bool]:
     """Print everything from `offset` on; the answer is where it ends now, and whether that is the end."""
     while True:
-        page = people.get(_path(job_id, "log"), offset=offset, format="json")
+        page = people.get(job_path(job_id, "log"), offset=offset, format="json")
         for record in page["records"]:
             if as_json:
                 write_json(record, lines=True)

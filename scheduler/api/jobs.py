@@ -17,7 +17,7 @@ from scheduler.core.explain import Answer, answer, funnel
 from scheduler.documents import LONGEST_TEXT, Format, read_text
 from scheduler.models import Job
 from scheduler.services import jobs
-from scheduler.services.pausing import paused_words
+from scheduler.services.pausing import UNTIL_RESUMED, paused_words
 from scheduler.services.recorded import Recorded, recorded
 from workers.refusals import NotFound, Refused
 from workers.wire import body_text, refusals
@@ -145,4 +145,6 @@ def job_detail(request: HttpRequest, job_id: str) -> dict[str, Any]:
 
 
 def _answer(job: Job, kept: Recorded) -> Answer:
+    if said := paused_words(job):
+        return Answer(job.state, said, (UNTIL_RESUMED,))
     return answer(kept.entry, kept.decision, state=job.state, exit_code=job.exit_code)

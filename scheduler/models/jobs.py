@@ -108,3 +108,9 @@ class Job(models.Model):
     def is_over(self) -> bool:
         """Whether its state is final."""
         return self.state in JOB_OVER
+
+    @property
+    def state_words(self) -> str:
+        """Its state after an `is`: `queued`, `running`, `over (failed)`."""
+        state = str(self.get_state_display()).lower()
+        return f"over ({state})" if self.is_over else state

@@ -47,8 +47,7 @@ def retry_job(*, job: Job, actor: str, now: datetime, idempotency_key: str | Non
     Refused: `not_over`. Raises `DocumentError` where its secrets are kept no longer.
     """
     if not job.is_over:
-        state = job.get_state_display().lower()
-        raise Refused("not_over", f"{job.job_id} is {state}; only a job that is over can be retried")
+        raise Refused("not_over", f"{job.job_id} is {job.state_words}; only a job that is over can be retried")
     return submit_job(
         document=job.spec, owner=job.owner, now=now, idempotency_key=idempotency_key,
         origin=Origin(job, "retry", actor), kept=kept_secrets(job),

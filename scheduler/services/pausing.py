@@ -6,12 +6,14 @@ from datetime import datetime
 
 from django.db import transaction
 
+from scheduler.core.answers import capital
 from scheduler.models import Job, JobState
 from scheduler.nudge import request_pass
 from scheduler.services.machines import move_job
 from workers.refusals import Refused
 
 PERSON = "person"
+UNTIL_RESUMED = "No pass looks at it until it is resumed; it then has the place in the queue that it had before."
 
 
 @transaction.atomic
@@ -50,6 +52,14 @@ def resume_job(*, job: Job, actor: str, now: datetime) -> Job:
     return job
 
 
+def paused_words(job: Job) -> str:
+    """Why a paused job is paused, as a sentence; empty for a job that is not."""
+    if job.state != JobState.PAUSED:
+        return ""
+    text = job.paused_text or "paused"
+    return capital(text if text.startswith("paused") else f"paused: {text}")
+
+
 def _not_waiting(job: Job, what: str) -> Refused:
-    state = job.get_state_display().lower()
-    return Refused("not_waiting", f"{job.job_id} is {state}; only a job that waits in the queue can be {what}")
+    why = f"{job.job_id} is {job.state_words}; only a job that waits in the queue can be {what}"
+    return Refused("not_waiting", why)
