@@ -11,6 +11,7 @@ from ninja import Path, Query, Router
 from scheduler.agent_api.wire import CauseIn, ClaimOut, FencedIn, FinishIn, LogOut, StartedIn, TaskOut
 from scheduler.services import attempts
 from scheduler.services.reports import FinishReport
+from scheduler.services.sealing import secrets_of
 from workers.auth import caller
 from workers.refusals import Refused
 from workers.wire import Count, Id, refusals
@@ -47,7 +48,7 @@ def claim(request: HttpRequest, task_id: TaskId, payload: FencedIn) -> Any:
         "argv": taken.spec.command,
         "workdir": taken.spec.workdir,
         "env": dict(taken.spec.env),
-        "secrets": dict(taken.spec.secrets),
+        "secrets": secrets_of(taken.rows.job),
         "environment": taken.spec.runtime.environment,
         "devices": [{"index": index, "uuid": uuid} for index, uuid in taken.devices],
         "timeout_s": taken.spec.timeout_s,
