@@ -129,7 +129,7 @@ def _plain(message: str) -> str:
     return message
 
 
-_NO_PLACE = frozenset({"body", "query", "path", "header", "payload"})
+_NO_PLACE = frozenset({"body", "query", "path", "header", "payload", "asked"})
 
 
 def _shown(value: object) -> str:

@@ -7,7 +7,6 @@ import click
 
 from gpulayer_site.terminal import clip_list, say, table
 from scheduler.cli_candidates import print_each, print_funnel, print_groups
-from scheduler.core.answers import capital
 from scheduler.core.blockers import Blockers
 from scheduler.core.decision import SchedulingDecision
 from scheduler.core.difference import Difference
@@ -162,7 +161,8 @@ def _print_blockers(found: Blockers) -> None:
 def _print_passed_over(found: PassedOver) -> None:
     if not found.later and not found.earlier:
         return
-    _title(capital(passed_over_sentence(found)))
+    told = passed_over_sentence(found)
+    _title(told[:1].upper() + told[1:])
     _some(map(overtaking_sentence, found.later))
     if found.earlier:
         say(earlier_sentence(found), indent=2)
