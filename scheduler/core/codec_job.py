@@ -21,6 +21,7 @@ def job_to_document(spec: JobSpec, *, with_secrets: bool = False) -> Document:
     return _stated(
         name=spec.name,
         command=list(spec.command),
+        files=spec.files,
         workdir=spec.workdir,
         env=dict(spec.env),
         secrets=dict(spec.secrets) if with_secrets else None,
@@ -33,6 +34,7 @@ def job_to_document(spec: JobSpec, *, with_secrets: bool = False) -> Document:
         distributed=_distributed(spec.distributed),
         retries=_retries(spec.retries),
         timeout_s=spec.timeout_s,
+        hold_s=spec.hold_s,
     )
 
 
@@ -94,4 +96,6 @@ def _distributed(gang: Distributed | None) -> Document | None:
 
 
 def _retries(retries: Retries) -> Document | None:
-    return None if retries == Retries() else {"max": retries.max, "on": [str(after) for after in retries.on]}
+    if retries == Retries():
+        return None
+    return _stated(max=retries.max, lease_s=retries.lease_s) | {"on": [str(after) for after in retries.on]}

@@ -78,8 +78,7 @@ def _shapes(entries: Iterable[QueueEntry], fleet: Fleet, engine: Engine) -> Iter
     counts: Counter[Hashable] = Counter()
     first: dict[Hashable, QueueEntry] = {}
     for entry in entries:
-        spec = replace(entry.spec, name="", command=(), workdir=None, env=(), secrets=(), timeout_s=None)
-        key: Hashable = (spec, entry.holders, entry.failed_on)
+        key: Hashable = (entry.spec.asked, entry.holders, entry.failed_on)
         counts[key] += 1
         first.setdefault(key, entry)
     for common, jobs in counts.most_common(MOST_SHAPES):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from scheduler.core.parsing_run import check_together, files_hash, hold_seconds, read_retries
 from scheduler.core.quantities import parse_cores, parse_size
 from scheduler.core.readers import (
     checked,
@@ -28,7 +29,6 @@ from scheduler.core.spec import (
     Policy,
     Resources,
     Retries,
-    RetryOn,
     Runtime,
 )
 from scheduler.core.versions import capability_specifier, normalised_name, parse_specifier
@@ -40,6 +40,7 @@ LONGEST_ARGUMENT = 131_071
 MOST_WORKERS = 10_000
 MOST_GPUS = 4_096
 LONGEST_TIMEOUT = 10 * 366 * 24 * 3600
+COMMAND = 'a list of arguments, such as ["python", "train.py"]'
 SIZE = 'a size: a number of GB, or text with its own unit such as "64GiB"'
 CORES = "a number of cores from 0, with at most three decimals"
 SPECIFIER = 'a version specifier such as ">=2.5,<3" or "==3.11.*"'
@@ -64,8 +65,8 @@ _capability = checked(
     _version_text, capability_specifier, 'a compute capability such as "8.0", or a specifier such as ">=8.0,<10"'
 )
 _FIELDS = (
-    "version", "name", "command", "workdir", "env", "secrets", "target", "fallback_targets", "fallback_when",
-    "on_unschedulable", "policy", "placement", "resources", "runtime", "distributed", "retries", "timeout_s",
+    "version", "name", "command", "files", "workdir", "env", "secrets", "target", "fallback_targets", "fallback_when",
+    "on_unschedulable", "policy", "placement", "resources", "runtime", "distributed", "retries", "timeout_s", "hold_s",
 )  # fmt: skip
 
 
@@ -75,16 +76,18 @@ def read_job(document: object, at: At) -> JobSpec | None:
     job = Section(document, at, _FIELDS)
     job.read("version", only_version)
     name = job.require("name", name_line, "a name")
-    command = job.require("command", _command, 'a list of arguments, such as ["python", "train.py"]')
+    command = () if "hold_s" in job else job.require("command", _command, COMMAND)
     target = job.require("target", one_of(Origin), "local, remote or cloud")
     env = job.read("env", _variables) or ()
     secrets = job.read("secrets", _secrets) or ()
     _no_variable_twice(env, secrets, at)
+    check_together(job)
     resources = job.read_or("resources", _resources, Resources())
     spec = JobSpec(
         name=name or "",
         command=command or (),
         target=target or Origin.LOCAL,
+        files=job.read("files", files_hash),
         workdir=job.read("workdir", _workdir),
         env=env,
         secrets=secrets,
@@ -96,8 +99,9 @@ def read_job(document: object, at: At) -> JobSpec | None:
         resources=resources,
         runtime=job.read_or("runtime", _runtime, Runtime()),
         distributed=job.read("distributed", _distributed(resources.gpus)),
-        retries=job.read_or("retries", _retries, Retries()),
+        retries=job.read_or("retries", read_retries, Retries()),
         timeout_s=job.read("timeout_s", whole(1, LONGEST_TIMEOUT)),
+        hold_s=job.read("hold_s", hold_seconds),
     )
     return spec if at.sink.count == before else None
 
@@ -238,10 +242,3 @@ def _distributed(gpus: int) -> Reader[Distributed]:
         )
 
     return read
-
-
-def _retries(value: object, at: At) -> Retries:
-    retries = Section(value, at, ("max", "on"))
-    after = retries.read("on", list_of(one_of(RetryOn), most=len(RetryOn), distinct=True))
-    most = retries.read_or("max", whole(0, MOST_ENTRIES), 0)
-    return Retries(max=most) if after is None else Retries(max=most, on=tuple(sorted(after)))

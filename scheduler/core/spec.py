@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
@@ -115,6 +115,8 @@ class Retries:
 
     max: int = 0
     on: tuple[RetryOn, ...] = (RetryOn.LOST,)
+    lease_s: int | None = None
+    """How long its host may be out of contact before it counts as lost; None: as long as the server says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +125,7 @@ class JobSpec:
 
     name: str
     command: tuple[str, ...]
+    """Empty for a hold."""
     target: Origin
     workdir: str | None = None
     env: tuple[tuple[str, str], ...] = ()
@@ -137,11 +140,22 @@ class JobSpec:
     distributed: Distributed | None = None
     retries: Retries = Retries()
     timeout_s: int | None = None
+    files: str | None = None
+    """The sha256 (hex) of uploaded files, unpacked where it runs."""
+    hold_s: int | None = None
+    """In place of a command: how long its devices are held for a person."""
 
     @property
     def tiers(self) -> tuple[Origin, ...]:
         """Every origin this job may run at, in the order in which they are tried."""
         return (self.target, *self.fallback_targets)
+
+    @property
+    def asked(self) -> JobSpec:
+        """The same without what no decision looks at."""
+        return replace(
+            self, name="", command=(), files=None, workdir=None, env=(), secrets=(), timeout_s=None, hold_s=None
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,8 @@ class Field:
 FIELDS: tuple[Field, ...] = (
     Field("name", "name", "Name", help="How you find it again", placeholder="finetune-7b"),
     Field("command", "command", "Command", ARGV, rows=2, mono=True, placeholder="python train.py"),
+    Field("files", "files", "Files", mono=True, placeholder="none",
+          help="The hash of files uploaded before; they are unpacked where the command runs. Not with a directory"),
     Field("workdir", "workdir", "Working directory", mono=True, placeholder="/data/mira/finetune",
           help="An absolute path that must exist where it runs. Empty: a fresh private directory"),
     Field("env", "env", "Environment values", PAIRS, rows=2, mono=True, placeholder="EPOCHS=3",
@@ -87,19 +89,29 @@ FIELDS: tuple[Field, ...] = (
           placeholder="torch >=2.5,<3", help="name and rule, as in pip, one a line"),
     Field("retries_max", "retries.max", "Retries", NUMBER, placeholder="0"),
     Field("retries_on", "retries.on", "Retry when", ITEMS, placeholder="lost", help="lost, failed, or both"),
+    Field("lease_s", "retries.lease_s", "Lost after", SECONDS, placeholder="as the server says",
+          help="How long its host may be out of contact before it is run elsewhere"),
     Field("timeout_s", "timeout_s", "Timeout", SECONDS, placeholder="none",
           help="Seconds, or 90 min, 6 h, 2 d"),
+    Field("hold_s", "hold_s", "Hold them for", SECONDS, placeholder="4 h",
+          help="Seconds, or 90 min, 6 h, 2 d; at most 7 d. It ends by itself, and you may end it sooner"),
 )  # fmt: skip
 
 BY_NAME: dict[str, Field] = {field.name: field for field in FIELDS}
 
 GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("runs", "What runs", ("name", "environment", "command", "workdir", "env")),
+    ("runs", "What runs", ("name", "environment", "command", "files", "workdir", "env")),
     ("gpus", "GPUs it needs", (
         "gpus", "gpu_memory_gb", "gpu_models", "compute_capability", "accelerator", "gpu_memory_kind")),
     ("host", "What else it needs", ("cpu_cores", "memory_gb", "disk_gb", "os", "arch", "python", "frameworks")),
     ("where", "Where it may run", (
         "target", "fallback_1", "fallback_2", "fallback_when", "worker_labels", "worker_ids", "provider", "region")),
-    ("more", "More", ("timeout_s", "policy", "on_unschedulable", "retries_max", "retries_on")),
+    ("more", "More", ("timeout_s", "policy", "on_unschedulable", "retries_max", "retries_on", "lease_s")),
 )  # fmt: skip
 """(key, heading, field names) in the order of the page."""
+HELD: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("runs", "What is held", ("name", "hold_s", "environment")),
+    *(group for group in GROUPS if group[0] in ("gpus", "host", "where")),
+    ("more", "More", ("policy", "on_unschedulable")),
+)  # fmt: skip
+"""The same for a hold, which runs nothing."""

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from scheduler.core.errors import Problem
-from scheduler.forms.fields import FIELDS, GROUPS, Field
+from scheduler.forms.fields import FIELDS, GROUPS, HELD, Field
 from scheduler.forms.kinds import UnreadableError
 
 Document = dict[str, Any]
@@ -44,6 +44,8 @@ class SubmitForm:
 
     fields: dict[str, BoundField]
     rest: Document = member(default_factory=dict)
+    hold: bool = False
+    """A person chose to hold devices, whatever the fields say so far."""
     other_errors: list[Problem] = member(default_factory=list)
 
     @classmethod
@@ -51,11 +53,16 @@ class SubmitForm:
         """A blank form that runs locally."""
         return cls.from_document({"target": "local"})
 
+    @property
+    def is_hold(self) -> bool:
+        """Whether devices are to be held for a person, with nothing run on them."""
+        return self.hold or bool(self.fields["hold_s"].text)
+
     @classmethod
     def from_post(cls, data: Mapping[str, str]) -> SubmitForm:
         """The form as it was sent, whatever is in it."""
         fields = {spec.name: BoundField(spec, data.get(spec.name, "").strip()) for spec in FIELDS}
-        return cls(fields, _rest(data.get("rest", "")))
+        return cls(fields, _rest(data.get("rest", "")), hold=data.get("mode") == "hold")
 
     @classmethod
     def from_document(cls, document: Document) -> SubmitForm:
@@ -81,6 +88,9 @@ class SubmitForm:
                 _put(document, bound.field.path, bound.field.kind.read(bound.text))
             except UnreadableError as error:
                 problems.append(Problem(bound.field.path, bound.text, str(error)))
+        if self.hold and not self.fields["hold_s"].text:
+            document["hold_s"] = ""
+            problems.append(Problem("hold_s", "nothing", "how long: seconds, or 90 min, 6 h, 2 d"))
         return _merged(_with_joined_fallbacks(document), self.rest), tuple(problems)
 
     def place(self, problems: Iterable[Problem]) -> None:
@@ -94,8 +104,12 @@ class SubmitForm:
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The fields as the page groups them."""
-        return tuple(Group(key, title, tuple(self.fields[name] for name in names)) for key, title, names in GROUPS)
+        """The fields as the page groups them; what has no place there is shown where it says something."""
+        chosen = HELD if self.is_hold else GROUPS
+        shown = {name for _, _, names in chosen for name in names}
+        odd = [name for name, bound in self.fields.items() if name not in shown and (bound.text or bound.errors)]
+        groups = [(key, title, (*names, *(odd if key == "runs" else ()))) for key, title, names in chosen]
+        return tuple(Group(key, title, tuple(self.fields[name] for name in names)) for key, title, names in groups)
 
     @property
     def named(self) -> dict[str, BoundField]:

@@ -7,12 +7,11 @@ groups, candidates) is found by expanding it (`scheduler.services.recorded`).
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 from typing import Any
 
 from scheduler.core.decision import Outcome, SchedulingDecision
 from scheduler.core.explain import answer, short_answer
-from scheduler.core.spec import JobSpec, QueueEntry
+from scheduler.core.spec import QueueEntry
 
 MOST_CLOSE = 100
 """Situations of one pass in which single workers are asked for the closest; beyond, groups have to do."""
@@ -28,16 +27,11 @@ class Summaries:
         """The job's summary; `given` is the digest of what was given to the jobs before it."""
         # What never fits doesn't fit whatever others hold.
         load = "" if decision.outcome is Outcome.UNSCHEDULABLE else given
-        key = (_asked(entry.spec), entry.holders, entry.failed_on, decision.fingerprint, load)
+        key = (entry.spec.asked, entry.holders, entry.failed_on, decision.fingerprint, load)
         if key not in self._found:
             closely = len(self._found) < MOST_CLOSE
             self._found[key] = summary_of(entry, decision, closely=closely)
         return self._found[key]
-
-
-def _asked(spec: JobSpec) -> JobSpec:
-    """The spec without what no decision looks at."""
-    return replace(spec, name="", command=(), workdir=None, env=(), secrets=(), timeout_s=None)
 
 
 def summary_of(entry: QueueEntry, decision: SchedulingDecision, *, closely: bool) -> dict[str, Any]:

@@ -75,14 +75,17 @@ def _ends(tasks: Any) -> tuple[dict[str, datetime | None], set[str]]:
     """The ends of these tasks by job, and the jobs of which one has not started."""
     ends: dict[str, datetime | None] = {}
     unknown: set[str] = set()
-    rows = tasks.values_list("attempt__job__job_id", "started_at", KeyTransform("timeout_s", "attempt__job__spec"))
-    for job_id, started_at, seconds in rows:
+    rows = tasks.values_list(
+        "attempt__job__job_id", "started_at", "attempt__job__hold_until",
+        KeyTransform("timeout_s", "attempt__job__spec"), KeyTransform("hold_s", "attempt__job__spec"),
+    )  # fmt: skip
+    for job_id, started_at, held_until, limit, hold in rows:
         if started_at is None:
             unknown.add(job_id)
-        elif seconds is None:
+        elif limit is None and hold is None:
             ends[job_id] = None
         else:
-            end, other = started_at + timedelta(seconds=int(seconds)), ends.get(job_id, started_at)
+            end, other = held_until or started_at + timedelta(seconds=int(limit or hold)), ends.get(job_id, started_at)
             ends[job_id] = None if other is None else max(end, other)
     return ends, unknown
 

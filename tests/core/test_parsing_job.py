@@ -64,7 +64,7 @@ def test_everything_that_can_be_said_arrives() -> None:
             "environment": "train", "python": ">=3.10", "frameworks": {"Torch_Vision": "", "torch": ">=2.5,<3"},
         },
         "distributed": {"num_workers": 4, "launcher": "torchrun", "comm_backend": "nccl"},
-        "retries": {"max": 2, "on": ["lost", "failed"]},
+        "retries": {"max": 2, "on": ["lost", "failed"], "lease_s": 600},
         "timeout_s": 86400,
     }  # fmt: skip
     assert parse_job(document) == JobSpec(
@@ -91,7 +91,7 @@ def test_everything_that_can_be_said_arrives() -> None:
             frameworks=(("torch", ">=2.5,<3"), ("torch-vision", "")),
         ),
         distributed=Distributed(num_workers=4, procs_per_worker=2, launcher="torchrun", comm_backend="nccl"),
-        retries=Retries(max=2, on=(RetryOn.FAILED, RetryOn.LOST)),
+        retries=Retries(max=2, on=(RetryOn.FAILED, RetryOn.LOST), lease_s=600),
         timeout_s=86400,
     )  # fmt: skip
 
@@ -177,6 +177,14 @@ def test_null_is_as_good_as_left_out() -> None:
         pytest.param({"distributed": {}}, "distributed.num_workers", "at least 1", id="a gang of how many"),
         pytest.param({"distributed": {"num_workers": 0}}, "distributed.num_workers", "from 1", id="a gang of none"),
         pytest.param({"retries": {"on": ["crash"]}}, "retries.on[0]", "failed, lost", id="a retry after what?"),
+        pytest.param({"retries": {"lease_s": 60}}, "retries.lease_s", "from 180 to 86,400", id="a lease too short"),
+        pytest.param({"files": "f" * 63}, "files", "64 digits", id="a hash too short"),
+        pytest.param({"files": "F" * 64}, "files", "64 digits", id="a hash in capitals"),
+        pytest.param({"files": 3}, "files", "hashes are text", id="a number as a hash"),
+        pytest.param({"files": "f" * 64, "workdir": "/data"}, "files", "one of the two", id="files beside a workdir"),
+        pytest.param({"command": None, "hold_s": 59}, "hold_s", "from 60 to 604,800", id="a hold of a moment"),
+        pytest.param({"command": None, "hold_s": 604_801}, "hold_s", "to 604,800", id="a hold of a week and 1 s"),
+        pytest.param({"hold_s": 3600}, "command", "one of the two", id="a command beside a hold"),
         pytest.param({"timeout_s": 0}, "timeout_s", "from 1", id="no time at all"),
         pytest.param({"timeout_s": True}, "timeout_s", "a whole number", id="true seconds"),
         pytest.param({"version": 2}, "version", "1, the only version", id="a version of the future"),
@@ -199,6 +207,23 @@ def test_every_mistake_is_told_at_once() -> None:
     assert set(problems(document)) == {
         "name", "target", "command", "timeout_s", "resources.cpu_cores", "resources.gpus", "runtime.python", "colour",
     }  # fmt: skip
+
+
+def test_a_hold_needs_no_command() -> None:
+    held = parse_job({"name": "one", "hold_s": 14_400, "target": "local", "resources": {"gpus": 2}})
+    assert (held.command, held.hold_s, held.resources.gpus) == ((), 14_400, 2)
+
+
+def test_a_hold_says_everything_that_cannot_stand_beside_it() -> None:
+    beside = {
+        "files": "f" * 64, "workdir": "/data", "env": {"A": "1"}, "secrets": {"B": "2"}, "timeout_s": 60,
+        "distributed": {"num_workers": 2}, "retries": {"max": 1},
+    }  # fmt: skip
+    assert set(problems(LEAST | {"hold_s": 3600} | beside)) == {"command", *beside}
+
+
+def test_files_come_with_a_command() -> None:
+    assert parse_job(LEAST | {"files": "0a" * 32}).files == "0a" * 32
 
 
 def test_thousands_of_mistakes_are_counted_past_a_bound() -> None:

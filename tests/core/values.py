@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import HealthCheck, settings
@@ -79,11 +80,13 @@ def jobs(draw: st.DrawFn) -> JobSpec:
     target, *fallbacks = draw(st.permutations(list(Origin)))
     stated = draw(st.booleans())
     env = draw(pairs(st.sampled_from("ABC"), TEXTS))
-    return JobSpec(
+    files = draw(maybe(st.just("0" * 60 + "beef")))
+    spec = JobSpec(
         name=draw(NAMES),
         command=(draw(NAMES), *draw(st.lists(TEXTS, max_size=3))),
         target=target,
-        workdir=draw(maybe(TEXTS.map("/{}".format))),
+        files=files,
+        workdir=None if files else draw(maybe(TEXTS.map("/{}".format))),
         env=env,
         secrets=draw(pairs(st.sampled_from("XYZ"), TEXTS)),
         fallback_targets=tuple(fallbacks[: draw(st.integers(0, 2))]),
@@ -110,8 +113,18 @@ def jobs(draw: st.DrawFn) -> JobSpec:
         retries=Retries(
             max=draw(st.integers(0, 9)),
             on=draw(st.sampled_from([(), (RetryOn.LOST,), (RetryOn.FAILED,), (RetryOn.FAILED, RetryOn.LOST)])),
+            lease_s=draw(maybe(st.integers(180, 86_400))),
         ),
         timeout_s=draw(maybe(st.integers(1, 10**6))),
+    )  # fmt: skip
+    return _as_hold(spec, draw(st.integers(60, 604_800))) if draw(st.booleans()) else spec
+
+
+def _as_hold(spec: JobSpec, seconds: int) -> JobSpec:
+    """The same placement, held for a person in place of a command."""
+    return replace(
+        spec, command=(), files=None, workdir=None, env=(), secrets=(), timeout_s=None, distributed=None,
+        retries=Retries(), hold_s=seconds,
     )  # fmt: skip
 
 

@@ -50,6 +50,17 @@ def test_a_time_limit_begins_when_the_task_does():
     assert time_limits(waiting)[not_yet.job_id] == later(minutes=6)
 
 
+def test_a_hold_has_its_own_limit_and_a_longer_one_once_it_was_extended():
+    a_worker("a", gpus="4xA100", seen=later(hours=9))
+    held, longer = a_job(command=None, hold_s=3600), a_job(command=None, hold_s=3600)
+    waiting = a_job(gpus=4)
+    a_pass()
+    started(held)
+    started(longer)
+    changed(longer, hold_until=later(hours=3))
+    assert time_limits(waiting) == {held.job_id: later(hours=1), longer.job_id: later(hours=3)}
+
+
 def test_an_earlier_decision_knows_the_limits_of_what_ran_then_and_nothing_of_later_tasks():
     a_worker("a", gpus="1xA100", seen=later(hours=9))
     first, waiting = a_job(timeout_s=600), a_job(timeout_s=60)
