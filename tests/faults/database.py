@@ -1,0 +1,32 @@
+"""The installation's database, read from outside: neither models nor services of the product come between."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+
+class Database:
+    """Read only; one connection a query, so that nothing is ever held."""
+
+    def __init__(self, data: Path, url: str | None) -> None:
+        self._file = data / "gpulayer.sqlite3"
+        self._url = url
+
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        """What the query gives; its column names are the keys."""
+        if self._url:
+            with psycopg.connect(self._url, autocommit=True, row_factory=dict_row) as connection:
+                return connection.execute(query).fetchall()  # type: ignore[arg-type]
+        with closing(sqlite3.connect(f"file:{self._file}?mode=ro", uri=True, timeout=20)) as connection:
+            connection.row_factory = sqlite3.Row
+            return [dict(row) for row in connection.execute(query)]
+
+    def one(self, query: str) -> Any:
+        """The one value of a query."""
+        return next(iter(self.rows(query)[0].values()))
