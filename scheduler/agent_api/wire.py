@@ -13,6 +13,8 @@ MOST_REGISTERED = 200
 MOST_HEARD = 2_000
 MOST_TASKS = 10_000
 MOST_DEVICES = 4_096
+MOST_PROCESSES = 256
+MOST_UNKNOWN = 500
 
 Protocols = Annotated[list[Annotated[int, Field(ge=1, le=1_000)]], Field(min_length=1, max_length=20)]
 HostPath = Annotated[str, StringConstraints(max_length=4096, pattern=r"^[^\x00]*$")]
@@ -53,13 +55,17 @@ RunningList = Annotated[list[RunningIn], Field(max_length=MOST_TASKS)]
 
 
 class RegisterIn(Body):
-    """What a worker is, which boot of it speaks, and what it still runs. `facts` is a worker document."""
+    """What a worker is, which boot of it speaks, and what it still runs. `facts` is a worker document.
+
+    `unknown`: why what is missing in the facts is, by its place there.
+    """
 
     worker: Name
     boot_id: Annotated[Name, Field(max_length=100)]
     protocol: Protocols
     facts: dict[str, Any]
     running: RunningList = []
+    unknown: Annotated[dict[Line, Line], Field(max_length=MOST_UNKNOWN)] = {}
 
 
 class RegisterOut(Answer):
@@ -72,15 +78,37 @@ class RegisterOut(Answer):
     forget: list[int] = []
 
 
+class ProcessIn(Body):
+    """A process on a device: whose it is, its memory in bytes, and the task that it belongs to."""
+
+    pid: Count
+    user: Annotated[Line, Field(max_length=100)] | None = None
+    memory: Count | None = None
+    task: Id | None = None
+
+
+class StrayIn(Body):
+    """A task's process on a device that the task does not hold."""
+
+    device: Annotated[int, Field(ge=0, le=65_535)]
+    pid: Count
+    task: Id
+
+
 class DeviceIn(Body):
-    """How one device does; null is unknown. Sizes are bytes, utilisation is per cent."""
+    """How one device does; null is unknown. Sizes are bytes, utilisation is per cent.
+
+    A device is known by its `uuid`, and by its `index` only where it has none.
+    """
 
     index: Annotated[int, Field(ge=0, le=65_535)]
+    uuid: Line | None = None
     healthy: bool | None = None
     health_note: Line = ""
     utilisation: Annotated[int, Field(ge=0, le=100)] | None = None
     memory_used: Count | None = None
     foreign_memory: Count | None = None
+    processes: Annotated[list[ProcessIn], Field(max_length=MOST_PROCESSES)] = []
 
 
 class BeatIn(Body):
@@ -97,6 +125,7 @@ class HeartbeatIn(BeatIn):
     """A heartbeat with the readings of the worker's devices."""
 
     devices: Annotated[list[DeviceIn], Field(max_length=MOST_DEVICES)] = []
+    strays: Annotated[list[StrayIn], Field(max_length=MOST_PROCESSES)] = []
 
 
 class AssignmentOut(Answer):

@@ -23,7 +23,7 @@ class Error:
 
 H100 = {
     "uuid": "GPU-h100", "name": "NVIDIA H100 80GB HBM3", "memory": (81559, 0), "capability": (9, 0), "mig": 0,
-    "utilisation": 0, "recovery": 0, "remapped": (0, 0, 0, 0), "retired": Error(N_A), "fan": Error(N_A),
+    "utilisation": 0, "recovery": 0, "remapped": (0, 0, 0, 0), "retired": Error(N_A), "ecc": 0, "fan": Error(N_A),
     "processes": [],
 }  # fmt: skip
 """A healthy data-centre part; readings of other parts say what differs."""
@@ -37,8 +37,11 @@ class NvmlDouble:
         self.init = init
         self.driver = driver
         self.opened = 0
+        self.watched: list[str] = []
+        self.xids: list[tuple[dict[str, Any], int]] = []
+        """Errors that are still to be told: the device and the number."""
         for name in dir(pynvml):
-            if name.startswith(("NVML_", "NVMLError")):
+            if name.startswith(("NVML_", "NVMLError", "nvmlEventType", "nvmlMemory_")):
                 setattr(self, name, getattr(pynvml, name))
 
     def nvmlInit(self) -> None:  # noqa: N802
@@ -70,9 +73,10 @@ class NvmlDouble:
     def nvmlDeviceGetCudaComputeCapability(self, device: dict[str, Any]) -> Any:  # noqa: N802
         return _answer(device["capability"])
 
-    def nvmlDeviceGetMemoryInfo(self, device: dict[str, Any]) -> Any:  # noqa: N802
-        total, used = _answer(device["memory"])
-        return SimpleNamespace(total=total * MIB, used=used * MIB)
+    def nvmlDeviceGetMemoryInfo(self, device: dict[str, Any], version: int | None = None) -> Any:  # noqa: N802
+        """The first version counts what the driver reserves as used."""
+        total, used, *reserved = _answer(device["memory"])
+        return SimpleNamespace(total=total * MIB, used=(used + (0 if version else sum(reserved))) * MIB)
 
     def nvmlDeviceGetMigMode(self, device: dict[str, Any]) -> list[int]:  # noqa: N802
         return [_answer(device["mig"])] * 2
@@ -91,6 +95,29 @@ class NvmlDouble:
 
     def nvmlDeviceGetRetiredPagesPendingStatus(self, device: dict[str, Any]) -> Any:  # noqa: N802
         return _answer(device["retired"])
+
+    def nvmlDeviceGetTotalEccErrors(self, device: dict[str, Any], kind: int, counter: int) -> Any:  # noqa: N802
+        assert (kind, counter) == (pynvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, pynvml.NVML_VOLATILE_ECC)
+        return _answer(device["ecc"])
+
+    def nvmlEventSetCreate(self) -> object:  # noqa: N802
+        return self
+
+    def nvmlEventSetFree(self, events: object) -> None:  # noqa: N802
+        assert events is self
+        self.watched = []
+
+    def nvmlDeviceRegisterEvents(self, device: dict[str, Any], kinds: int, events: object) -> None:  # noqa: N802
+        assert (kinds, events) == (pynvml.nvmlEventTypeXidCriticalError, self)
+        _answer(device.get("events"))
+        self.watched.append(device["uuid"])
+
+    def nvmlEventSetWait_v2(self, events: object, milliseconds: int) -> Any:  # noqa: N802
+        assert (events, milliseconds) == (self, 0)
+        if not self.xids:
+            raise pynvml.NVMLError(pynvml.NVML_ERROR_TIMEOUT)
+        device, xid = self.xids.pop(0)
+        return SimpleNamespace(device=device, eventData=xid)
 
     def nvmlDeviceGetFanSpeed(self, device: dict[str, Any]) -> Any:  # noqa: N802
         return _answer(device["fan"])

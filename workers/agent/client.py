@@ -3,98 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypedDict, TypeVar
+from typing import TypeVar
 
 import httpx
 
-from workers.agent import PROTOCOL, VERSION
-from workers.agent.transport import ONCE, Retry, Transport, UnreachableError
+from workers.agent import PROTOCOL, VERSION, messages
+from workers.agent.messages import (
+    NOTHING,
+    Assignment,
+    Cause,
+    Claim,
+    Document,
+    Registered,
+    Result,
+    Running,
+    Wanted,
+)
+from workers.agent.transport import ANSWER_SECONDS, ONCE, Retry, Transport, UnreachableError
+
+__all__ = [
+    "AgentClient", "Assignment", "Cause", "Claim", "Document", "Finish", "Registered", "Result", "Running", "Wanted",
+    "registration",
+]  # fmt: skip
 
 T = TypeVar("T")
 ROOT = "/api/agent/v1"
-Document = Mapping[str, Any]
-
-
-class Running(TypedDict):
-    """A task that the agent holds."""
-
-    task: int
-    fence: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Assignment:
-    """A task that the server wants run; `worker` is empty where there is only one."""
-
-    task: int
-    fence: int
-    job_id: str
-    worker: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What the server wants done now. `next_in` (seconds) and `drain` come with a heartbeat only."""
-
-    assignments: tuple[Assignment, ...]
-    cancel: tuple[int, ...]
-    kill: tuple[int, ...] = ()
-    stale: tuple[str, ...] = ()
-    next_in: float = 0.0
-    drain: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Registered:
-    """The epoch of this session, and what the server says of the tasks that were reported running."""
-
-    epoch: int
-    next_in: float
-    adopt: tuple[int, ...] = ()
-    kill: tuple[int, ...] = ()
-    forget: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """Everything that is needed to run one task. `go` is false while others of its gang are not ready."""
-
-    task: int
-    fence: int
-    job_id: str
-    attempt: int
-    rank: int
-    go: bool
-    argv: tuple[str, ...]
-    workdir: str | None
-    env: Mapping[str, str] = field(repr=False)
-    secrets: Mapping[str, str] = field(repr=False)
-    environment: str
-    devices: tuple[tuple[int, str | None], ...]
-    """(index, uuid) pairs."""
-    timeout_s: int | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
-    """Why a task's command was never started, or why its agent ended it without being asked to."""
-
-    code: str
-    detail: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
-    """How a task ended: an exit code, a signal, or an error before it began."""
-
-    exit_code: int | None = None
-    signal: int | None = None
-    duration_ms: int = 0
-    timed_out: bool = False
-    start_error: Cause | None = None
-    ended_by: Cause | None = None
-    """Set where neither the command nor the server brought this about."""
 
 
 class AgentClient:
@@ -109,23 +42,25 @@ class AgentClient:
         return self._post("enroll", body, retry, lambda answer: str(answer["credential"]))
 
     def register(
-        self, worker: str, boot_id: str, facts: Document, running: Iterable[Running], *, retry: Retry = ONCE
-    ) -> Registered:
-        """Begin, or go on with, this worker's session."""
-        return self._post("register", registration(worker, boot_id, facts, running), retry, _registered)
+        self, worker: str, boot_id: str, facts: Document, running: Iterable[Running],
+        unknown: Mapping[str, str] | None = None, *, retry: Retry = ONCE,
+    ) -> Registered:  # fmt: skip
+        """Begin, or go on with, this worker's session. `unknown`: why what is missing in the facts is."""
+        body = {**registration(worker, boot_id, facts, running), "unknown": dict(unknown or {})}
+        return self._post("register", body, retry, messages.registered)
 
     def heartbeat(self, beat: Document) -> Wanted:
         """Say that the worker is alive, and hear what is wanted."""
-        return self._post("heartbeat", beat, ONCE, _wanted)
+        return self._post("heartbeat", beat, ONCE, messages.wanted)
 
     def assignments(self, worker: str | None = None) -> Wanted:
         """What is wanted of this worker, or of all that the credential speaks for."""
         params = {"worker": worker} if worker else None
-        return _read(self._transport.call("GET", f"{ROOT}/assignments", params=params), _wanted)
+        return _read(self._transport.call("GET", f"{ROOT}/assignments", params=params), messages.wanted)
 
     def claim(self, task: int, fence: int, epoch: int, *, retry: Retry) -> Claim:
         """Take a task on: from here on it is this agent's to report."""
-        return self._post(f"tasks/{task}/claim", {"fence": fence, "epoch": epoch}, retry, _claim)
+        return self._post(f"tasks/{task}/claim", {"fence": fence, "epoch": epoch}, retry, messages.claim)
 
     def started(self, task: int, fence: int, epoch: int, pid: int, workdir: str, *, retry: Retry) -> None:
         """The command runs."""
@@ -145,7 +80,7 @@ class AgentClient:
         body = {
             "fence": fence, "epoch": epoch, "exit_code": result.exit_code, "signal": result.signal,
             "duration_ms": result.duration_ms, "log_size": log_size, "timed_out": result.timed_out,
-            "start_error": _cause(result.start_error), "ended_by": _cause(result.ended_by),
+            "start_error": messages.cause(result.start_error), "ended_by": messages.cause(result.ended_by),
         }  # fmt: skip
         self._post(f"tasks/{task}/finish", body, retry, _nothing)
 
@@ -161,7 +96,7 @@ class AgentClient:
 
     def heartbeat_fleet(self, beats: list[Document]) -> Wanted:
         """One heartbeat for each of up to 2,000 simulated workers."""
-        return self._post("fleet/heartbeat", {"heartbeats": beats}, ONCE, _wanted)
+        return self._post("fleet/heartbeat", {"heartbeats": beats}, ONCE, messages.wanted)
 
     def _post(self, path: str, body: Document, retry: Retry, parse: Callable[[Document], T]) -> T:
         return _read(self._transport.call("POST", f"{ROOT}/{path}", document=body, retry=retry), parse)
@@ -182,48 +117,5 @@ def registration(worker: str, boot_id: str, facts: Document, running: Iterable[R
     }  # fmt: skip
 
 
-def _registered(answer: Document) -> Registered:
-    return Registered(
-        epoch=int(answer["epoch"]), next_in=float(answer["next_in"]), adopt=_ids(answer.get("adopt")),
-        kill=_ids(answer.get("kill")), forget=_ids(answer.get("forget")),
-    )  # fmt: skip
-
-
-def _cause(cause: Cause | None) -> Document | None:
-    return {"code": cause.code, "detail": cause.detail} if cause else None
-
-
 def _nothing(answer: Document) -> None:
     """The status says it all."""
-
-
-def _wanted(answer: Document) -> Wanted:
-    return Wanted(
-        assignments=tuple(_assignment(each) for each in answer.get("assignments") or ()),
-        cancel=_ids(answer.get("cancel")),
-        kill=_ids(answer.get("kill")),
-        stale=tuple(answer.get("stale") or ()),
-        next_in=float(answer.get("next_in") or 0.0),
-        drain=bool(answer.get("drain")),
-    )
-
-
-def _assignment(each: Document) -> Assignment:
-    return Assignment(
-        task=int(each["task"]), fence=int(each["fence"]), job_id=str(each["job_id"]), worker=str(each.get("worker", ""))
-    )
-
-
-def _claim(answer: Document) -> Claim:
-    return Claim(
-        task=int(answer["task"]), fence=int(answer["fence"]), job_id=str(answer["job_id"]),
-        attempt=int(answer["attempt"]), rank=int(answer["rank"]), go=bool(answer["go"]),
-        argv=tuple(answer["argv"]), workdir=answer.get("workdir"), env=answer.get("env") or {},
-        secrets=answer.get("secrets") or {}, environment=answer.get("environment") or "default",
-        devices=tuple((int(each["index"]), each.get("uuid")) for each in answer.get("devices") or ()),
-        timeout_s=answer.get("timeout_s"),
-    )  # fmt: skip
-
-
-def _ids(value: Iterable[int] | None) -> tuple[int, ...]:
-    return tuple(int(each) for each in value or ())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,22 +35,37 @@ def environments(given: Mapping[str, Path], folder: Path) -> dict[str, Environme
     return {name: _environment(name, python, folder) for name, python in wanted.items()}
 
 
-def inspect(environment: Environment) -> tuple[dict[str, Any], str]:
+def inspect(environment: Environment, seconds: float = INSPECTION_SECONDS) -> tuple[dict[str, Any], str]:
     """What a worker document says of this environment, and what could not be found out (empty: nothing)."""
     source = (Path(__file__).parent / "inspection.py").read_text(encoding="utf-8")
     unknown: dict[str, Any] = dict.fromkeys(KEYS)
     try:
-        answer = subprocess.run(
-            [environment.python, "-c", source], cwd=os.sep, env=_variables(environment), check=True,
-            capture_output=True, text=True, timeout=INSPECTION_SECONDS, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        facts = json.loads(answer.stdout.rpartition("--gpulayer--")[2])
-    except subprocess.CalledProcessError as error:
-        last = (error.stderr or "").strip().splitlines()[-1:]
-        return unknown, f"{environment.python} ended with {error.returncode}: {' '.join(last)}"
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        return unknown, f"{environment.python}: {error}"
+        code, out, errors = _ask(environment, source, seconds)
+        if code:
+            return unknown, f"{environment.python} ended with {code}: {' '.join(errors.strip().splitlines()[-1:])}"
+        facts = json.loads(out.rpartition("--gpulayer--")[2])
+    except subprocess.TimeoutExpired:
+        return unknown, f"{environment.python} did not answer within {seconds:g} s"
+    except ValueError:
+        return unknown, f"{environment.python} gave no answer"
+    except OSError as error:
+        return unknown, f"{environment.python}: {error.strerror}"
     return {key: facts.get(key) for key in KEYS}, str(facts.get("problem", ""))
+
+
+def _ask(environment: Environment, source: str, seconds: float) -> tuple[int, str, str]:
+    """Its exit code and output. Nothing that it starts outlives the time limit."""
+    with subprocess.Popen(
+        [environment.python, "-c", source], cwd=os.sep, env=_variables(environment), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
+    ) as process:  # fmt: skip
+        try:
+            out, errors = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return process.returncode, out, errors
 
 
 def _environment(name: str, python: Path, folder: Path) -> Environment:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import socket
 import uuid
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +17,31 @@ GB = 10**9
 _CGROUP = Path("/sys/fs/cgroup")
 
 
-def read_host(disk: Path) -> dict[str, Any]:
-    """The keys of a worker document that speak of the host; `disk` is where jobs' directories are made."""
-    return {
+def read_host(disk: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """The keys of a worker document that speak of the host, and why those are unknown that are None.
+
+    `disk` is where jobs' directories are made.
+    """
+    free, problem = _free(disk)
+    facts = {
         "os": "macos" if platform.system() == "Darwin" else platform.system().lower() or None,
         "os_version": _os_version(),
         "arch": platform.machine() or None,
         "cpu_cores": _cores(),
         "memory": f"{_memory()}B",
-        # Rounded down, so that a few bytes more or less are no new fact.
-        "disk": f"{psutil.disk_usage(str(disk)).free // GB}GB",
+        "disk": free,
     }
+    unknown = {name: "this system does not say" for name, value in facts.items() if value is None}
+    return facts, unknown | ({"disk": problem} if problem else {})
+
+
+def outgoing_address() -> str | None:
+    """The address under which this host leaves for others; nothing is sent. None: there is no way out."""
+    for family, anywhere in ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1")):
+        with suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as way:
+            way.connect((anywhere, 9))
+            return str(way.getsockname()[0])
+    return None
 
 
 def boot_id() -> str:
@@ -43,6 +59,14 @@ def machine_id() -> str:
     except OSError:
         own = ""
     return hashlib.sha256(f"gpulayer {own or uuid.getnode()}".encode()).hexdigest()[:32]
+
+
+def _free(disk: Path) -> tuple[str | None, str]:
+    try:
+        # Rounded down, so that a few bytes more or less are no new fact.
+        return f"{psutil.disk_usage(str(disk)).free // GB}GB", ""
+    except OSError as error:
+        return None, f"{disk}: {error.strerror}"
 
 
 def _os_version() -> str | None:

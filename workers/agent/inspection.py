@@ -48,8 +48,9 @@ def build(torch: Any) -> dict[str, Any]:
     facts = {"cuda": torch.version.cuda, "hip": getattr(torch.version, "hip", None)}
     if facts["cuda"] is None and facts["hip"] is None:
         return {}
-    # Empty where no device can be used now, which says nothing of the build.
-    archs = list(torch.cuda.get_arch_list())
+    # The list is empty where no device can be used now, which says nothing of the build; the flags are the build's.
+    flags = getattr(getattr(torch, "_C", None), "_cuda_getArchFlags", None)
+    archs = list(torch.cuda.get_arch_list()) or ((flags() or "").split() if flags else [])
     if archs:
         facts["archs"] = archs
     return {key: value for key, value in facts.items() if value is not None}

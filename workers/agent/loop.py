@@ -14,7 +14,6 @@ from workers.agent.command import Environment
 from workers.agent.folder import AgentFolder, TaskRecord
 from workers.agent.host import boot_id
 from workers.agent.probe import Probe, Probed
-from workers.agent.processes import members
 from workers.agent.reporting import Session, give_up
 from workers.agent.runner import CANCEL_GRACE_SECONDS, TaskRun, end_left
 from workers.agent.transport import RefusedError, UnreachableError
@@ -53,7 +52,6 @@ class Agent:
         self._chance = chance
         self._stopping = threading.Event()
         self._runs: dict[Key, TaskRun] = {}
-        self._devices = 0
         self._seq = 0
         self._beat_at = 0.0
         self._prune_at = 0.0
@@ -93,8 +91,7 @@ class Agent:
 
     def _register(self, running: Iterable[Running]) -> Registered:
         probed = self._probe.read()
-        answer = self._session.client.register(self._worker, boot_id(), probed.document, running)
-        self._devices = len(probed.document["devices"] or ())
+        answer = self._session.client.register(self._worker, boot_id(), probed.document, running, probed.unknown)
         self._session.renew(answer.epoch)
         self._plan_beat(answer.next_in)
         self._said_hello(answer, probed)
@@ -137,10 +134,12 @@ class Agent:
 
     def _beat(self) -> dict[str, Any]:
         self._seq += 1
-        own = {process.pid for run in self._runs.values() for process in _processes(run)} if self._devices else ()
+        seen = self._probe.device_states([run.holder for run in self._runs.values() if run.holder])
+        if seen.changed:
+            self._session.stale.set()
         return {
             "worker": self._worker, "epoch": self._session.epoch, "seq": self._seq, "running": self._held(),
-            "devices": self._probe.device_states(self._devices, own) if self._devices else [],
+            "devices": seen.devices, "strays": seen.strays,
         }  # fmt: skip
 
     def _plan_beat(self, next_in: float) -> None:
@@ -240,7 +239,3 @@ class Agent:
 
 def _running(records: Iterable[TaskRecord]) -> list[Running]:
     return [Running(task=record.task, fence=record.fence) for record in records]
-
-
-def _processes(run: TaskRun) -> Iterable[Any]:
-    return members(run.record.tag, run.record.pid) if run.record and run.record.pid else ()

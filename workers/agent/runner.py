@@ -12,6 +12,7 @@ import psutil
 from workers.agent import command
 from workers.agent.client import Assignment, Cause, Claim, Result
 from workers.agent.command import Environment, StartFailedError
+from workers.agent.device_use import Holder
 from workers.agent.folder import AgentFolder, TaskRecord
 from workers.agent.processes import TaskProcess, end_all
 from workers.agent.reporting import Session, give_up, report
@@ -41,6 +42,7 @@ class TaskRun:
         self._record = record
         self._spool: Spool | None = None
         self._process: TaskProcess | None = None
+        self._devices: tuple[tuple[int, str | None], ...] = ()
         self._stop_wanted: tuple[str, float, Cause | None] | None = None
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"task-{assignment.task}", daemon=True)
@@ -59,6 +61,14 @@ class TaskRun:
     def record(self) -> TaskRecord | None:
         """What is written down of it, once it has been claimed."""
         return self._record
+
+    @property
+    def holder(self) -> Holder | None:
+        """What it is and holds, for telling whose the processes on a device are."""
+        if self._record is None:
+            return None
+        sessions = (self._record.pid,) if self._record.pid else ()
+        return Holder(task=self._record.task, tag=self._record.tag, sessions=sessions, devices=self._devices)
 
     def start(self) -> None:
         """Begin."""
@@ -97,6 +107,7 @@ class TaskRun:
         claim = self._claim()
         if claim is None:
             return
+        self._devices = claim.devices
         record = self._record = self._folder.new_task(
             task=claim.task, fence=claim.fence, job_id=claim.job_id, attempt=claim.attempt, rank=claim.rank
         )

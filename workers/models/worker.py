@@ -77,6 +77,8 @@ class Worker(models.Model):
     offered_facts = models.JSONField(null=True, blank=True)
     """A reading that lacks what an earlier one had; it counts once an operator accepts it."""
     offered_at = models.DateTimeField(null=True, blank=True)
+    unknown = models.JSONField(default=dict, blank=True)
+    """Why what is missing in its last reading is: place in its document to reason."""
     trusted_since = models.DateTimeField(null=True, blank=True)
     """Failures of jobs before this do not count against it."""
     version = models.PositiveBigIntegerField(default=0)

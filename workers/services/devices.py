@@ -4,25 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
 
 from scheduler.core.fleet import DEFAULT_FOREIGN_ALLOWANCE_BYTES, DeviceView
 from workers.models import Device
 
 _MATCHED = ("index", "uuid", "model", "present", "healthy", "health_note", "foreign_memory")
-_READ = ("healthy", "health_note", "utilisation", "memory_used", "foreign_memory")
+_READ = ("healthy", "health_note", "utilisation", "memory_used", "foreign_memory", "processes")
 NOT_FOUND = "not in its latest document"
+READ_ANEW = timedelta(minutes=1)
+"""A reading that says nothing new is written this seldom, so that a quiet fleet costs nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """One device in one heartbeat; None is unknown, sizes are bytes, utilisation per cent."""
+    """One device in one heartbeat; None is unknown, sizes are bytes, utilisation per cent.
+
+    `processes`: of each `pid`, `user`, `memory`, and the `task` that it belongs to.
+    """
 
     index: int
+    uuid: str | None = None
     healthy: bool | None = None
     health_note: str = ""
     utilisation: int | None = None
     memory_used: int | None = None
     foreign_memory: int | None = None
+    processes: Sequence[Mapping[str, Any]] = ()
 
 
 def sync_devices(found: Mapping[int, tuple[Sequence[DeviceView], frozenset[int]]]) -> set[int]:
@@ -49,30 +58,39 @@ def sync_devices(found: Mapping[int, tuple[Sequence[DeviceView], frozenset[int]]
     return {row.worker_id for row in (*new, *changed)}
 
 
-def take_readings(readings: Mapping[int, Sequence[Reading]], *, allowances: Mapping[int, int | None]) -> set[int]:
-    """Store what heartbeats say of devices, by worker id.
+def take_readings(
+    readings: Mapping[int, Sequence[Reading]], *, allowances: Mapping[int, int | None], now: datetime
+) -> set[int]:
+    """Store what heartbeats say of devices, by worker id: one query to read, one to write.
 
     Returns the ids of the workers for which a device became healthy or not, or came to be used from outside or no
     longer is (`allowances`: bytes by worker, None the default). Readings of devices that nobody registered are
     passed over.
     """
-    told = {(worker_id, one.index): one for worker_id, many in readings.items() for one in many}
+    told = {(worker_id, one.uuid or one.index): one for worker_id, many in readings.items() for one in many}
     if not told:
         return set()
     changed: list[Device] = []
     altered: set[int] = set()
     for row in Device.objects.filter(worker__in={worker_id for worker_id, _ in told}, present=True):
-        reading = told.get((row.worker_id, row.index))
-        if reading is None or all(getattr(row, name) == getattr(reading, name) for name in _READ):
+        reading = told.get((row.worker_id, row.uuid or row.index)) or told.get((row.worker_id, row.index))
+        if reading is None or not _is_new(row, reading, now):
             continue
         before = _usable(row, allowances.get(row.worker_id))
         for name in _READ:
             setattr(row, name, getattr(reading, name))
+        row.processes, row.read_at = list(reading.processes), now
         changed.append(row)
         if before != _usable(row, allowances.get(row.worker_id)):
             altered.add(row.worker_id)
-    Device.objects.bulk_update(changed, _READ)
+    Device.objects.bulk_update(changed, [*_READ, "read_at"])
     return altered
+
+
+def _is_new(row: Device, reading: Reading, now: datetime) -> bool:
+    if row.read_at is None or now - row.read_at >= READ_ANEW or row.processes != list(reading.processes):
+        return True
+    return any(getattr(row, name) != getattr(reading, name) for name in _READ if name != "processes")
 
 
 def _usable(row: Device, allowance: int | None) -> tuple[bool, bool]:

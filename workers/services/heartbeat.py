@@ -52,6 +52,7 @@ def hear(*, credential: Credential, heartbeats: Sequence[Heartbeat], now: dateti
     altered = take_readings(
         {rows[one.worker].pk: one.readings for one in new if one.readings},
         allowances={rows[one.worker].pk: _allowance(rows[one.worker]) for one in new if one.readings},
+        now=now,
     )
     bump(altered)
     spoken_for = {one.worker for one in right}
