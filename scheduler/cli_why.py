@@ -10,7 +10,7 @@ from scheduler.cli_candidates import print_each, print_funnel, print_groups
 from scheduler.core.blockers import Blockers
 from scheduler.core.decision import SchedulingDecision
 from scheduler.core.difference import Difference
-from scheduler.core.matrix import Cell, Matrix
+from scheduler.core.matrix import Matrix
 from scheduler.core.passed_over import PassedOver
 from scheduler.core.relax import Relaxations
 from scheduler.core.relax_gang import GangVersion
@@ -23,6 +23,7 @@ from scheduler.core.why_this import WhyThis
 from scheduler.core.why_words import (
     blockers_sentence,
     cause_sentence,
+    cell_words,
     change_sentences,
     difference_lead,
     earlier_sentence,
@@ -77,7 +78,7 @@ def _print_matrix(matrix: Matrix) -> None:
         say(f"{number}: {label} ({counted(workers, 'worker')})", indent=2)
     numbers = [str(number) for number in range(1, len(matrix.columns) + 1)]
     rows: list[Sequence[object]] = [
-        (row.label, _cell(row.total), *map(_cell, row.cells), row.only_blocker or "") for row in matrix.rows
+        (row.label, cell_words(row.total), *map(cell_words, row.cells), row.only_blocker or "") for row in matrix.rows
     ]
     rows.append(("can run it", sum(matrix.fit), *matrix.fit, ""))
     rows.append(("free now", sum(matrix.free), *matrix.free, ""))
@@ -191,11 +192,3 @@ def _some(lines: Iterable[str]) -> None:
         say(line, indent=2)
     if len(told) > MOST_LINES:
         say(f"… and {len(told) - MOST_LINES:,} more; --json has them all", indent=2)
-
-
-def _cell(cell: Cell) -> str:
-    fails = cell.failed + cell.unknown
-    if not fails:
-        return "✓" if cell.passed else "–"
-    every = "all " if not cell.passed and not cell.not_asked else ""
-    return f"{every}{fails:,}{f' ({cell.unknown:,} ?)' if cell.unknown else ''}"

@@ -9,6 +9,7 @@ from scheduler.core.decision import Outcome
 from scheduler.core.difference import Difference
 from scheduler.core.labels import code_label
 from scheduler.core.levers import Kind, Lever
+from scheduler.core.matrix import Cell
 from scheduler.core.passed_over import Overtaking, PassedOver
 from scheduler.core.quantities import size
 from scheduler.core.relax import Relaxations
@@ -29,10 +30,11 @@ def change_words(change: Change) -> str:
 
 def relaxation_sentence(edit: Relaxation) -> str:
     """`GPU memory 40 GB → 24 GB: +12 workers, 3 of them free now; starts now`."""
-    return f"{both(map(change_words, edit.changes))}: {_good_for(edit)}"
+    return f"{both(map(change_words, edit.changes))}: {good_for(edit)}"
 
 
-def _good_for(edit: Relaxation) -> str:
+def good_for(edit: Relaxation) -> str:
+    """`+12 workers, 3 of them free now; starts now`."""
     parts = []
     if edit.gained:
         parts.append(f"+{counted(edit.gained, 'worker')}, {edit.gained_free:,} of them free now")
@@ -130,11 +132,16 @@ def passed_over_sentence(found: PassedOver) -> str:
 
 def overtaking_sentence(one: Overtaking) -> str:
     """`j-b9b clip-probe-4 took device 3 on gpu-051`."""
+    return f"{one.job_id} {one.name} {taken_words(one)}"
+
+
+def taken_words(one: Overtaking) -> str:
+    """`took device 3 on gpu-051`."""
     taken = (
         f"{devices(held)} on {worker}" if held else f"a place on {worker}" for worker, held in one.places[:MOST_PLACES]
     )
     more = len(one.places) - MOST_PLACES
-    return f"{one.job_id} {one.name} took {both(taken)}{f' and {more:,} more' if more > 0 else ''}"
+    return f"took {both(taken)}{f' and {more:,} more' if more > 0 else ''}"
 
 
 def earlier_sentence(found: PassedOver) -> str:
@@ -177,6 +184,15 @@ def change_sentences(found: Difference) -> tuple[str, ...]:
     return tuple(
         f"{changed.headline}{f': {both(changed.causes)}' if changed.causes else ''}" for changed in found.changed
     )
+
+
+def cell_words(cell: Cell) -> str:
+    """How many fail a check: `12`, `all 12`, `12 (3 ?)` of which 3 are unknown; `✓` all pass, `–` nobody was asked."""
+    fails = cell.failed + cell.unknown
+    if not fails:
+        return "✓" if cell.passed else "–"
+    every = "all " if not cell.passed and not cell.not_asked else ""
+    return f"{every}{fails:,}{f' ({cell.unknown:,} ?)' if cell.unknown else ''}"
 
 
 def rollup_lead(found: RollUp) -> str:

@@ -17,7 +17,7 @@ from scheduler.core.why import Grounds
 from scheduler.core.why_not import WhyNot, why_not
 from scheduler.models import Attempt, Job, JobState, Task
 from scheduler.queue import waiting_before
-from scheduler.services.jobs import may_see_values
+from scheduler.services.copies import left_out
 from scheduler.services.recorded import Recorded
 
 MOST_STARTED = 500
@@ -29,7 +29,8 @@ MOST_NAMED = 500
 def grounds_of(kept: Recorded, job: Job, *, user: Any, now: datetime, grouping: str = "gpu") -> Grounds:
     """What `scheduler.core.why` explains a kept decision from, at the job's turn in the pass that decided it.
 
-    `job` is the decision's job as it is now. Edited job documents have `env` for those only who may see its values.
+    `job` is the decision's job as it is now. Edited job documents leave out what this user cannot
+    have of it (`scheduler.services.copies.left_out`), and secrets.
     """
     return Grounds(
         scene=Scene(_entry_for(kept, job, user), kept.fleet),
@@ -50,8 +51,11 @@ def why_not_on(kept: Recorded, job: Job, worker: str, *, user: Any) -> WhyNot:
 
 def _entry_for(kept: Recorded, job: Job, user: Any) -> QueueEntry:
     """The job's entry, without what this user may not see."""
-    entry = kept.entry
-    return entry if may_see_values(user, job) else replace(entry, spec=replace(entry.spec, env=()))
+    hidden = {name: _NOTHING[name] for name in left_out(user, job)}
+    return replace(kept.entry, spec=replace(kept.entry.spec, **hidden)) if hidden else kept.entry
+
+
+_NOTHING: dict[str, Any] = {"env": (), "files": None}
 
 
 def _time_limits(kept: Recorded) -> dict[str, datetime | None]:
