@@ -1,4 +1,4 @@
-"""Recorded readings of real machines, and what a probe makes of them."""
+"""One device, and every way in which NVML may not tell of it. What real machines said is in `test_readings`."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ import pynvml
 import pytest
 
 from tests.agent.nvml_double import BROKEN, DENIED, H100, LOST, MIB, N_A, Error, NvmlDouble
-from workers.agent.nvml import DeviceReading, Nvml, Reading, count_pci_devices
+from workers.agent.nvml import DeviceReading, Nvml, Reading, Use
+from workers.agent.pci import count_pci_devices
 
-HOST_MEMORY = 127_600_748 * 1024
 
-
-def read(double: NvmlDouble, *, on_bus: int | None = None, own: tuple[int, ...] = ()) -> Reading:
+def read(double: NvmlDouble, *, on_bus: int | None = None) -> Reading:
     """A reading, with as many devices on the PCI bus as NVML shows unless told otherwise."""
     bus = len(double.devices) if on_bus is None else on_bus
-    return Nvml(double, pci_devices=lambda: bus, host_memory=lambda: HOST_MEMORY).read(own)
+    return Nvml(double, pci_devices=lambda: bus, host_memory=lambda: 2**36).read()
 
 
 def device(**differs: Any) -> DeviceReading:
@@ -31,68 +30,33 @@ def test_a_healthy_data_centre_part() -> None:
     reading = read(NvmlDouble(H100))
     assert reading == Reading(driver="590.48.01", devices=(DeviceReading(
         index=0, uuid="GPU-h100", model="NVIDIA H100 80GB HBM3", memory=81559 * MIB, memory_kind="dedicated",
-        compute_capability="9.0", mig=False, healthy=True, utilisation=0, memory_used=0, foreign_memory=0,
+        compute_capability="9.0", mig=False, healthy=True, utilisation=0, memory_used=0, processes=(),
     ),))  # fmt: skip
 
 
 @pytest.mark.parametrize(("differs", "expected"), [
-    pytest.param(
-        {"mig": 1, "remapped": Error(N_A), "utilisation": Error(N_A), "memory": (81559, 59)},
-        {"mig": True, "healthy": True, "utilisation": None},
-        id="an H100 in MIG mode: no whole device, its health signs are off",
-    ),
-    pytest.param(
-        {"name": "NVIDIA GeForce RTX 4080 SUPER", "memory": (16376, 596), "capability": (8, 9), "mig": Error(N_A),
-         "remapped": Error(N_A), "recovery": Error(N_A)},
-        {"model": "NVIDIA GeForce RTX 4080 SUPER", "memory": 16376 * MIB, "mig": False, "healthy": True},
-        id="a consumer card: what it does not support is no fault",
-    ),
-    pytest.param(
-        {"name": "GeForce RTX 2080 Ti", "memory": (11264, 0), "capability": (7, 5)},
-        {"model": "GeForce RTX 2080 Ti", "healthy": True},
-        id="an old driver: its names have no prefix",
-    ),
-    pytest.param(
-        {"name": "NVIDIA GB10", "memory": Error(N_A), "capability": (12, 1)},
-        {"memory": HOST_MEMORY, "memory_kind": "unified", "memory_used": None, "compute_capability": "12.1"},
-        id="a GB10: its memory is the host's",
-    ),
-    pytest.param(
-        {"name": "NVIDIA GB10", "memory": (8128, 199)},
-        {"memory": HOST_MEMORY, "memory_kind": "unified", "memory_used": None},
-        id="a unified part that states a figure: it is wrong",
-    ),
-    pytest.param(
-        {"name": "Orin (nvgpu)", "uuid": Error(N_A), "memory": Error(N_A), "capability": Error(N_A),
-         "utilisation": Error(N_A), "processes": Error(N_A), "recovery": Error(N_A), "remapped": Error(N_A)},
-        {"uuid": None, "memory_kind": "unified", "compute_capability": None, "utilisation": None,
-         "foreign_memory": None, "healthy": True},
-        id="a Jetson: a device exists, and hardly any number is known",
-    ),
     pytest.param(
         {"name": "NVIDIA GH200 480GB", "memory": (97871, 0)},
         {"memory": 97871 * MIB, "memory_kind": "dedicated"},
         id="a GH200: coherent, but with memory of its own",
     ),
     pytest.param(
-        {"name": "NVIDIA Graphics Device", "memory": (95830, 0)},
-        {"model": None, "memory": 95830 * MIB, "healthy": True},
-        id="a driver older than the board: the model is unknown, the numbers are not",
+        {"mig": Error(DENIED)}, {"mig": None, "unknown": {"mig": "no permission"}},
+        id="whether it is split may not be asked: unknown, not whole",
     ),
     pytest.param(
-        {"memory": Error(DENIED)},
-        {"memory": None, "memory_kind": None, "healthy": True},
-        id="one question refused: that field is unknown, the others are not",
+        {"recovery": Error(DENIED), "remapped": Error(DENIED)}, {"healthy": True, "health_note": ""},
+        id="one sign may be read and is good",
     ),
     pytest.param(
-        {"fan": Error(BROKEN)},
-        {"healthy": None, "health_note": "its fan cannot be read"},
-        id="a fan that cannot be read: health unknown",
+        dict.fromkeys(("recovery", "remapped", "retired", "ecc", "fan"), Error(DENIED)),
+        {"healthy": None, "health_note": "its recovery action cannot be read: no permission"},
+        id="no sign may be read: health unknown",
     ),
     pytest.param(
-        {"remapped": (0, 4, 1, 0)},
-        {"healthy": False, "health_note": "a memory row waits to be remapped: drain and reset it"},
-        id="a row remap is pending",
+        {"ecc": Error(BROKEN)},
+        {"healthy": None, "health_note": "its memory errors cannot be read: unknown error"},
+        id="a sign that fails: health unknown",
     ),
     pytest.param(
         {"remapped": (0, 12, 0, 1)},
@@ -105,6 +69,11 @@ def test_a_healthy_data_centre_part() -> None:
         id="pages wait to be retired",
     ),
     pytest.param(
+        {"ecc": 3},
+        {"healthy": False, "health_note": "3 uncorrectable memory errors since it was started: drain and reset it"},
+        id="memory errors that nothing corrects",
+    ),
+    pytest.param(
         {"recovery": pynvml.NVML_GPU_RECOVERY_ACTION_DRAIN_AND_RESET},
         {"healthy": False, "health_note": "the driver asks to drain and reset it"},
         id="the driver asks for a reset",
@@ -114,32 +83,27 @@ def test_a_healthy_data_centre_part() -> None:
         id="the driver asks for something newer than this",
     ),
     pytest.param(
-        {"remapped": Error(LOST)}, {"healthy": False, "health_note": "GPU is lost"}, id="fallen off the bus"
+        {"remapped": Error(pynvml.NVML_ERROR_RESET_REQUIRED)},
+        {"healthy": False, "health_note": "gpu has to be reset"},
+        id="an error that is the answer",
     ),
-    pytest.param({"processes": [(4711, 800), (4712, 24)]}, {"foreign_memory": 824 * MIB}, id="others hold memory"),
-    pytest.param({"processes": [(4711, None)]}, {"foreign_memory": None}, id="nobody can say how much"),
     pytest.param(
-        {"processes": [(4711, 800)], "graphics": [(4711, 800), (99, 10)]}, {"foreign_memory": 810 * MIB},
+        {"processes": [(4711, 800)], "graphics": [(4711, 800), (99, 10)]},
+        {"processes": (Use(pid=99, memory=10 * MIB), Use(pid=4711, memory=800 * MIB))},
         id="a program that computes and draws counts once",
     ),
+    pytest.param({"processes": [(4711, None)]}, {"processes": (Use(pid=4711, memory=None),)}, id="memory unknown"),
 ])  # fmt: skip
 def test_a_reading_says(differs: dict[str, Any], expected: dict[str, Any]) -> None:
     found = device(**differs)
     assert {name: getattr(found, name) for name in expected} == expected
 
 
-def test_memory_of_this_agents_own_tasks_is_not_foreign() -> None:
-    devices = read(NvmlDouble(H100 | {"processes": [(11, 500), (12, 70)]}), own=(11,)).devices
-    assert devices is not None
-    assert devices[0].foreign_memory == 70 * MIB
-
-
-def test_one_lost_device_does_not_hide_the_others() -> None:
-    devices = read(NvmlDouble(Error(LOST), H100)).devices
-    assert devices is not None
-    assert [(each.index, each.healthy, each.health_note) for each in devices] == [
-        (0, False, "GPU is lost"), (1, True, ""),
-    ]  # fmt: skip
+def test_three_ways_not_to_know() -> None:
+    unknown = device(memory=Error(N_A), capability=Error(DENIED), utilisation=Error(LOST)).unknown
+    assert {unknown[name] for name in ("memory", "compute_capability", "utilisation")} == {
+        "not supported", "no permission", "gpu is lost",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("error", [pynvml.NVML_ERROR_LIBRARY_NOT_FOUND, pynvml.NVML_ERROR_DRIVER_NOT_LOADED])
@@ -148,33 +112,44 @@ def test_without_library_or_driver_there_are_no_devices(error: int) -> None:
 
 
 @pytest.mark.parametrize(("error", "said"), [
-    pytest.param(pynvml.NVML_ERROR_LIBRARY_NOT_FOUND, "NVML Shared Library Not Found", id="a board without a driver"),
-    pytest.param(pynvml.NVML_ERROR_DRIVER_NOT_LOADED, "Driver Not Loaded", id="a driver that is not loaded"),
-    pytest.param(pynvml.NVML_ERROR_LIB_RM_VERSION_MISMATCH, "version mismatch", id="driver and library disagree"),
-    pytest.param(BROKEN, "Unknown Error", id="a container that lost its devices"),
-    pytest.param(DENIED, "Insufficient Permissions", id="no permission"),
+    pytest.param(pynvml.NVML_ERROR_LIBRARY_NOT_FOUND, "NVML's library is not installed", id="a board, no driver"),
+    pytest.param(pynvml.NVML_ERROR_CORRUPTED_INFOROM, "its InfoROM is corrupted", id="a corrupted InfoROM"),
+    pytest.param(pynvml.NVML_ERROR_TIMEOUT, "timeout", id="an error that has no words here"),
 ])  # fmt: skip
 def test_where_there_is_a_board_but_nvml_fails_nobody_knows(error: int, said: str) -> None:
     reading = read(NvmlDouble(init=error), on_bus=1)
     assert reading.devices is None
-    assert said in reading.notes[0]
+    assert reading.unknown == {"devices": f"NVML cannot tell which there are: {said}", "driver": said}
 
 
-def test_no_device_but_one_on_the_bus_is_a_fault() -> None:
-    reading = read(NvmlDouble(), on_bus=1)
-    assert reading.devices is None
-    assert reading.notes == ("NVML shows no device, the PCI bus 1: the driver could not start them",)
+@pytest.mark.parametrize(("xid", "trouble"), [
+    *[(xid, "") for xid in (13, 31, 43, 45, 154)],
+    (74, "Xid 74: its NVLink failed: no other device can rely on it"),
+    (79, "Xid 79: it has fallen off the bus: reboot"),
+    (109, "Xid 109: it did not switch context in time: reset it"),
+    (888, "Xid 888: an error of the device"),
+])  # fmt: skip
+def test_an_xid_takes_a_device_out_for_as_long_as_the_agent_runs(xid: int, trouble: str) -> None:
+    other = H100 | {"uuid": "GPU-other"}
+    double = NvmlDouble(H100, other)
+    nvml = Nvml(double, pci_devices=lambda: 2)
+    nvml.read()
+    assert double.watched == ["GPU-h100", "GPU-other"]
+    double.xids = [(double.devices[0], xid)]  # type: ignore[list-item]
+    for _ in range(2):
+        devices = nvml.read().devices or ()
+        assert [(each.healthy, each.health_note) for each in devices] == [(not trouble, trouble), (True, "")]
+        nvml.close()  # a library that is opened anew does not forget
 
 
-def test_a_device_missing_from_the_bus_is_said() -> None:
-    reading = read(NvmlDouble(H100), on_bus=2)
-    assert reading.devices is not None
-    assert reading.notes == ("NVML shows 1 of the 2 devices on the PCI bus",)
+def test_a_device_without_events_is_only_not_heard_of() -> None:
+    double = NvmlDouble(H100 | {"events": Error(N_A)})
+    assert (Nvml(double, pci_devices=lambda: 1).read().devices or ())[0].healthy is True
+    assert double.watched == []
 
 
-def test_the_driver_is_the_plain_number() -> None:
-    assert read(NvmlDouble(H100, driver="610.57.04 [Deprecated; use KMD Version]")).driver == "610.57.04"
-    assert read(NvmlDouble(H100, driver=Error(N_A))).driver is None
+def test_the_driver_is_unknown_with_a_reason() -> None:
+    assert read(NvmlDouble(H100, driver=Error(N_A))).unknown == {"driver": "not supported"}
 
 
 def test_the_library_stays_open_and_is_opened_anew_after_it_failed() -> None:

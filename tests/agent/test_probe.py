@@ -5,8 +5,10 @@ from __future__ import annotations
 import platform
 import sys
 import venv
+from ipaddress import ip_address
 from pathlib import Path
 
+import psutil
 import pytest
 
 from scheduler.core.parsing import parse_worker_facts
@@ -166,35 +168,52 @@ def test_a_probe_is_a_worker_document_with_every_environment(python: Python, tmp
     assert facts.cpu_millicores
     assert facts.memory_bytes
     assert facts.disk_bytes
-    assert probed.notes == ()
+    assert probed.unknown == {}
 
 
-def test_what_could_not_be_found_out_is_said(tmp_path: Path) -> None:
+def test_what_could_not_be_found_out_is_said_with_its_place(tmp_path: Path) -> None:
     broken = tmp_path / "python"
     broken.write_text("#!/bin/sh\nexit 1\n")
     broken.chmod(0o755)
     known = environments({"default": broken}, tmp_path)
     nvml = Nvml(NvmlDouble(init=BROKEN), pci_devices=lambda: 1)
-    probed = Probe(Identity(name="w", origin="local"), known, tmp_path, nvml).read()
+    probed = Probe(Identity(name="w", origin="local", advertise_address="::1"), known, tmp_path, nvml).read()
     assert probed.document["devices"] is None
     assert parse_worker_facts(probed.document).devices is None
-    assert [note.split(":")[0] for note in probed.notes] == [
-        "environment default",
-        "NVML cannot tell which devices there are",
-    ]
+    assert probed.unknown == {
+        "environments.default": f"{broken} ended with 1: ",
+        "devices": "NVML cannot tell which there are: unknown error", "driver": "unknown error",
+    }  # fmt: skip
+    assert probed.notes[-1] == "driver: unknown error"
 
 
-def test_a_heartbeat_says_how_each_device_does(tmp_path: Path) -> None:
-    double = NvmlDouble(H100 | {"utilisation": 97, "memory": (81559, 1000)})
-    probe = Probe(Identity(name="w", origin="local"), {}, tmp_path, Nvml(double, pci_devices=lambda: 1))
-    assert probe.device_states(1, ()) == [{
-        "index": 0, "healthy": True, "health_note": "", "utilisation": 97, "memory_used": 1000 * 2**20,
-        "foreign_memory": 0,
-    }]  # fmt: skip
-    double.devices = []
-    (state,) = probe.device_states(1, ())
-    assert (state["index"], state["healthy"]) == (0, False)
-    assert "could not start them" in state["health_note"]
+def test_an_environment_that_failed_is_asked_again(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nexit 1\n")
+    python.chmod(0o755)
+    nvml = Nvml(NvmlDouble(), pci_devices=lambda: 0)
+    probe = Probe(Identity(name="w", origin="local"), environments({"default": python}, tmp_path), tmp_path, nvml)
+    assert probe.read().document["python"] is None
+    python.write_text("""#!/bin/sh\necho '--gpulayer--{"python": "3.11.9"}'\n""")
+    assert probe.read().document["python"] == "3.11.9"
+
+
+def test_an_environment_has_a_time_limit_and_leaves_nothing_running(tmp_path: Path) -> None:
+    slow, mark = tmp_path / "python", tmp_path / "pid"
+    slow.write_text(f"#!/bin/sh\nsleep 600 & echo $! > {mark}; wait\n")
+    slow.chmod(0o755)
+    facts, problem = inspect(environments({"default": slow}, tmp_path)["default"], seconds=0.5)
+    assert (set(facts.values()), problem) == ({None}, f"{slow} did not answer within 0.5 s")
+    child = psutil.Process(int(mark.read_text())) if psutil.pid_exists(int(mark.read_text())) else None
+    assert child is None or child.status() == psutil.STATUS_ZOMBIE or not psutil.wait_procs([child], 5)[1]
+
+
+def test_the_hosts_way_out_is_its_address_unless_told_otherwise(tmp_path: Path) -> None:
+    nvml = Nvml(NvmlDouble(), pci_devices=lambda: 0)
+    probed = Probe(Identity(name="w", origin="local"), environments({}, tmp_path), tmp_path, nvml).read()
+    address = probed.document["advertise_address"]
+    assert (address is None) == ("advertise_address" in probed.unknown)
+    assert address is None or ip_address(address)
 
 
 @pytest.mark.parametrize(("text", "cores"), [("max 100000", None), ("150000 100000", 1.5), ("", None)])
