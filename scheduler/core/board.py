@@ -8,13 +8,29 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Sequence
 from operator import attrgetter, itemgetter
+from typing import NamedTuple
 
 from scheduler.core.availability import free_cpu, free_disk, free_memory
 from scheduler.core.bits import Growing, where
 from scheduler.core.census import UNKNOWN, Census
-from scheduler.core.device_board import DeviceBoard
+from scheduler.core.device_board import DeviceBoard, Mask
 from scheduler.core.fleet import TaskLoad, WorkerView
 from scheduler.core.matching import held_devices
+from scheduler.core.spec import Resources
+
+
+class Freed(NamedTuple):
+    """What the end of some tasks would leave free of their worker."""
+
+    slots: int = 0
+    cpu_millicores: int = 0
+    memory_bytes: int = 0
+    disk_bytes: int = 0
+    devices: Mask = 0
+    """Those that nothing else holds."""
+
+
+NOTHING = Freed()
 
 
 class Level:
@@ -76,6 +92,16 @@ class Board:
             self._given.setdefault(rank, []).append((self.epoch, load))
         self.epoch += 1
 
+    def may_hold(self, asked: Resources, rank: int, freed: Freed = NOTHING) -> bool:
+        """Whether enough of everything is left on one worker for a task, however suitable the devices."""
+        return (
+            self.slots.left[rank] + freed.slots > 0
+            and _covers(self.cpu.left[rank] + freed.cpu_millicores, asked.cpu_millicores)
+            and _covers(self.memory.left[rank] + freed.memory_bytes, asked.memory_bytes)
+            and _covers(self.disk.left[rank] + freed.disk_bytes, asked.disk_bytes)
+            and self.devices.left_on(rank, freed.devices).bit_count() >= asked.gpus
+        )
+
     def view(self, rank: int, epoch: int) -> WorkerView:
         """One worker as it was at that moment."""
         loads = (load for placed_at, load in self._given.get(rank, ()) if placed_at < epoch)
@@ -92,3 +118,7 @@ class Board:
             amount = left(view)
             level.left[rank] = UNKNOWN if amount is None else amount
         self.devices.seat(rank, held_devices(view))
+
+
+def _covers(left: int, asked: int | None) -> bool:
+    return asked is None or left >= asked

@@ -48,6 +48,7 @@ class DeviceBoard:
         self._seated: list[int] = []
         self._watchers: dict[int, dict[Mask, list[Request]]] = {}
         self._memory: dict[tuple[int, Mask], int | None] = {}
+        self._all: dict[int, Mask] = {}
 
     def seat(self, rank: int, devices: Iterable[int]) -> None:
         """Tasks hold these before the pass begins."""
@@ -101,6 +102,18 @@ class DeviceBoard:
                     request.held.add(rank, epoch)
                 if has < request.count <= had:
                     request.lacking.add(rank, epoch)
+
+    def left_on(self, rank: int, freed: Mask = 0) -> Mask:
+        """The devices of one worker that no task holds, if these were free."""
+        condition = self._conditions[rank]
+        if condition not in self._all:
+            self._all[condition] = mask_of(device.index for device in self._census.samples[condition].devices or ())
+        return self._all[condition] & ~(self._held[rank] & ~freed)
+
+    def has_enough(self, request: Request, rank: int, freed: Mask = 0) -> bool:
+        """Whether enough devices are left there for the request, if these were free."""
+        usable = request.usable[self._conditions[rank]]
+        return (usable & self.left_on(rank, freed)).bit_count() >= request.count
 
     def pick(self, request: Request, rank: int) -> tuple[int, ...]:
         """The lowest indices of what is left there for the request."""

@@ -6,30 +6,37 @@ Likely ones are picked by counting; what is said of each is found by deciding th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache
+from itertools import islice
 
-from scheduler.core.availability import Setting
+from scheduler.core.bits import each
+from scheduler.core.board import Freed
 from scheduler.core.decision import Verdict
+from scheduler.core.device_board import mask_of
 from scheduler.core.edits import with_placement, without
 from scheduler.core.engine import Engine
-from scheduler.core.evaluation import availability_reasons, compatibility_reasons
-from scheduler.core.fleet import Fleet, TaskLoad, WorkerFacts, WorkerView
+from scheduler.core.fleet import Fleet, WorkerFacts, WorkerView
 from scheduler.core.grouping import gpus_of
+from scheduler.core.matching import held_devices
 from scheduler.core.questions import devices_of
 from scheduler.core.reasons import Code
 from scheduler.core.scene import Scene
-from scheduler.core.schedule import run_pass
 from scheduler.core.spec import QueueEntry
+from scheduler.core.trials import Turn, starting, turns
 
 MOST_ASKED = 2_000
 MOST_SHAPES = 100
 MOST_TRIED = 6
 MOST_WORKERS = 50
 MOST_NAMED = 5
-_HELD = frozenset((Code.SLOTS, Code.CPU_IN_USE, Code.MEMORY_IN_USE, Code.DISK_IN_USE, Code.GPU_IN_USE))
-"""What running tasks hold."""
+_COUNTED = frozenset((
+    Code.SLOTS, Code.CPU_IN_USE, Code.MEMORY_IN_USE, Code.DISK_IN_USE,
+    Code.GPU_UNHEALTHY, Code.GPU_RESERVED, Code.GPU_FOREIGN, Code.GPU_IN_USE,
+))  # fmt: skip
+"""What stands against a job only while tasks hold too much: with enough devices free, the broken ones don't matter."""
 
 
 class Kind(StrEnum):
@@ -58,6 +65,7 @@ class Lever:
 class _Shape:
     """Jobs that ask for the same: the first of them, and how many there are."""
 
+    kind: int
     scene: Scene
     jobs: int
 
@@ -65,29 +73,25 @@ class _Shape:
 def levers(entries: Sequence[QueueEntry], fleet: Fleet) -> tuple[tuple[Lever, ...], int]:
     """The most useful ones of each kind, and how many jobs were asked; `entries` are those that don't start there."""
     asked = entries[:MOST_ASKED]
+    if not asked:
+        return (), 0
     engine = Engine()
-    shapes = list(_shapes(asked, fleet, engine))
-    queue = [replace(entry, submitted_at=None) for entry in asked]
-    found = [*_releases(shapes, queue, fleet, engine), *_labels(shapes, queue, fleet), *_workers(shapes, queue, fleet)]
+    scene = Scene(asked[0], fleet, engine=engine)
+    queue = turns((replace(entry, submitted_at=None) for entry in asked), scene.census)
+    shapes = list(_shapes(queue, scene))
+    found = [*_releases(shapes, queue, fleet, engine), *_labels(shapes, queue, fleet, engine)]
+    found += _workers(shapes, queue, fleet, engine)
     useful = [lever for lever in found if lever.starts]
     return tuple(sorted(useful, key=lambda lever: (-lever.starts, lever.kind, lever.subject))), len(asked)
 
 
-def _shapes(entries: Iterable[QueueEntry], fleet: Fleet, engine: Engine) -> Iterator[_Shape]:
-    """The commonest shapes of jobs, by everything of a job that a decision may look at."""
-    counts: Counter[Hashable] = Counter()
-    first: dict[Hashable, QueueEntry] = {}
-    for entry in entries:
-        key: Hashable = (entry.spec.asked, entry.holders, entry.failed_on)
-        counts[key] += 1
-        first.setdefault(key, entry)
-    for common, jobs in counts.most_common(MOST_SHAPES):
-        yield _Shape(Scene(first[common], fleet, engine=engine), jobs)
-
-
-def _with(fleet: Iterable[WorkerView], queue: Sequence[QueueEntry], engine: Engine | None = None) -> list[str]:
-    """The jobs that start on this fleet."""
-    return [result.entry.job_id for result in run_pass(queue, fleet, engine=engine) if result.decision.assignments]
+def _shapes(queue: Sequence[Turn], scene: Scene) -> Iterator[_Shape]:
+    """The commonest shapes of jobs."""
+    first: dict[int, QueueEntry] = {}
+    for turn in queue:
+        first.setdefault(turn.kind, turn.entry)
+    for kind, jobs in Counter(turn.kind for turn in queue).most_common(MOST_SHAPES):
+        yield _Shape(kind, scene.beside(first[kind]), jobs)
 
 
 def _lever(kind: Kind, subject: str, started: Sequence[str], workers: Iterable[str]) -> Lever:
@@ -97,33 +101,49 @@ def _lever(kind: Kind, subject: str, started: Sequence[str], workers: Iterable[s
     )  # fmt: skip
 
 
-def _releases(shapes: Sequence[_Shape], queue: Sequence[QueueEntry], fleet: Fleet, engine: Engine) -> Iterator[Lever]:
+def _releases(shapes: Sequence[_Shape], queue: Sequence[Turn], fleet: Fleet, engine: Engine) -> Iterator[Lever]:
     hopes: Counter[str] = Counter()
+    ends = cache(lambda rank: tuple(_ends(shapes[0].scene.board.views[rank])))
     for shape in shapes:
-        for job_id in set(_would_do(shape.scene)):
+        for job_id in dict.fromkeys(_would_do(shape.scene, ends)):
             hopes[job_id] += shape.jobs
     for job_id, _ in hopes.most_common(MOST_TRIED):
         left = [_released(view, job_id) for view in fleet.workers]
         where = [view.id for view in fleet.workers if any(task.job_id == job_id for task in view.tasks)]
-        yield _lever(Kind.RELEASE, job_id, _with(left, queue, engine), where)
+        yield _lever(Kind.RELEASE, job_id, starting(queue, left, engine, better=where), where)
 
 
-def _would_do(scene: Scene) -> Iterator[str]:
-    """The running jobs whose end alone would free a worker, or for a gang a further one."""
-    shape = scene.standing.shape
-    setting = Setting(closed=shape.closed, avoided=scene.standing.avoided)
-    for (verdict, codes), bits in scene.parts().items():
-        if verdict is Verdict.UNAVAILABLE and _HELD.issuperset(codes):
-            for view in scene.views(bits)[:MOST_WORKERS]:
-                for job_id in dict.fromkeys(task.job_id for task in view.tasks if _frees_enough(scene, view, task)):
-                    if not availability_reasons(scene.entry, _released(view, job_id), setting):
+def _would_do(scene: Scene, ends: Callable[[int], Iterable[tuple[str, Freed]]]) -> Iterator[str]:
+    """The running jobs whose end alone would free a worker, or for a gang a further one.
+
+    Where nothing else stands against the job, only what is left has to be counted.
+    """
+    asked, board, request = scene.entry.spec.resources, scene.board, scene.standing.shape.request
+    for (verdict, codes), workers in scene.parts().items():
+        if verdict is Verdict.UNAVAILABLE and _COUNTED.issuperset(codes):
+            for rank in islice(each(workers), MOST_WORKERS):
+                for job_id, freed in ends(rank):
+                    if board.may_hold(asked, rank, freed) and (
+                        request is None or board.devices.has_enough(request, rank, freed.devices)
+                    ):
                         yield job_id
 
 
-def _frees_enough(scene: Scene, view: WorkerView, task: TaskLoad) -> bool:
-    """Whether with its devices there could be as many as the job needs; said sooner than by asking every check."""
-    held = sum(len(one.devices) for one in view.tasks) - len(task.devices)
-    return len(view.facts.devices or ()) - held >= scene.entry.spec.resources.gpus
+def _ends(view: WorkerView) -> Iterator[tuple[str, Freed]]:
+    """For each job on a worker, what its end would leave free."""
+    for job_id in dict.fromkeys(task.job_id for task in view.tasks):
+        ending = [task for task in view.tasks if task.job_id == job_id]
+        others = held_devices(_released(view, job_id))
+        yield (
+            job_id,
+            Freed(
+                slots=len(ending),
+                cpu_millicores=sum(task.cpu_millicores for task in ending),
+                memory_bytes=sum(task.memory_bytes for task in ending),
+                disk_bytes=sum(task.disk_bytes for task in ending),
+                devices=mask_of({index for task in ending for index in task.devices} - others),
+            ),
+        )
 
 
 def _released(view: WorkerView, job_id: str) -> WorkerView:
@@ -131,7 +151,7 @@ def _released(view: WorkerView, job_id: str) -> WorkerView:
     return view if len(tasks) == len(view.tasks) else replace(view, tasks=tasks)
 
 
-def _labels(shapes: Sequence[_Shape], queue: Sequence[QueueEntry], fleet: Fleet) -> Iterator[Lever]:
+def _labels(shapes: Sequence[_Shape], queue: Sequence[Turn], fleet: Fleet, engine: Engine) -> Iterator[Lever]:
     hopes: Counter[tuple[str, str]] = Counter()
     lacking: dict[tuple[str, str], set[str]] = {}
     for shape in shapes:
@@ -142,10 +162,11 @@ def _labels(shapes: Sequence[_Shape], queue: Sequence[QueueEntry], fleet: Fleet)
             if only:
                 hopes[label] += shape.jobs
                 lacking.setdefault(label, set()).update(scene.named(only))
-    for (key, value), _ in hopes.most_common(MOST_TRIED):
-        those = lacking[key, value]
-        changed = [_labelled(view, key, value) if view.id in those else view for view in fleet.workers]
-        yield _lever(Kind.LABEL, f"{key}={value}", _with(changed, queue), sorted(those))
+    for label, _ in hopes.most_common(MOST_TRIED):
+        those = lacking[label]
+        changed = [_labelled(view, *label) if view.id in those else view for view in fleet.workers]
+        asking = [turn for turn in queue if label in turn.entry.spec.placement.worker_labels]
+        yield _lever(Kind.LABEL, "=".join(label), starting(asking, changed, engine), sorted(those))
 
 
 def _labelled(view: WorkerView, key: str, value: str) -> WorkerView:
@@ -153,30 +174,34 @@ def _labelled(view: WorkerView, key: str, value: str) -> WorkerView:
     return replace(view, facts=replace(view.facts, labels=labels))
 
 
-def _workers(shapes: Sequence[_Shape], queue: Sequence[QueueEntry], fleet: Fleet) -> Iterator[Lever]:
-    if not shapes:
-        return
+def _workers(shapes: Sequence[_Shape], queue: Sequence[Turn], fleet: Fleet, engine: Engine) -> Iterator[Lever]:
     scene = shapes[0].scene
-    hopes: Counter[str] = Counter()
     kinds = {gpus_of(facts): facts for facts in reversed(scene.samples(devices_of, scene.census.everyone))}
-    for kind, facts in kinds.items():
-        further = _further(facts, fleet)
-        hopes[kind] = sum(
-            shape.jobs for shape in shapes if not compatibility_reasons(shape.scene.entry, further)
-        )  # fmt: skip
-    for kind, hope in hopes.most_common(MOST_TRIED):
-        if hope:
-            started = _with((*fleet.workers, _further(kinds[kind], fleet)), queue)
-            yield _lever(Kind.WORKER, kind, started, [kinds[kind].id])
+    taken = set(scene.census.roster.ids)
+    further = {kind: _further(facts, taken) for kind, facts in kinds.items()}
+    theirs = Scene(scene.entry, further.values(), engine=engine)
+    able = {turn.kind: turn.entry for turn in reversed(queue)}
+    fits = {kind: theirs.compatible_with(entry) for kind, entry in able.items()}
+    hopes = {
+        kind: sum(shape.jobs for shape in shapes if fits[shape.kind] & theirs.ranked([view.id]))
+        for kind, view in further.items()
+    }
+    for kind, hope in Counter(hopes).most_common(MOST_TRIED):
+        if not hope:
+            break
+        view = further[kind]
+        fitting = [turn for turn in queue if fits[turn.kind] & theirs.ranked([view.id])]
+        started = starting(fitting, (*fleet.workers, view), engine, better=[view.id])
+        yield _lever(Kind.WORKER, kind, started, [kinds[kind].id])
 
 
-def _further(facts: WorkerFacts, fleet: Fleet) -> WorkerView:
+def _further(facts: WorkerFacts, taken: Container[str]) -> WorkerView:
     """One more worker like this one, with nothing on it and nothing wrong with it."""
     devices = tuple(
         replace(device, healthy=True, health_note="", foreign_memory_bytes=0, reserved_for=None, reserved_until=None)
         for device in facts.devices or ()
     )
-    taken, id = {view.id for view in fleet.workers}, f"{facts.id}-more"
+    id = f"{facts.id}-more"
     while id in taken:
         id += "+"
     return WorkerView(

@@ -70,6 +70,9 @@ class Code(Enum):
         self.text = text
         self.kind = kind
 
+    # By far the most of what is looked up are tuples of codes, and each look-up would hash every name in them anew.
+    __hash__ = object.__hash__
+
 
 CODES: dict[str, Code] = {code.text: code for code in Code}
 ORDER: dict[Code, int] = {code: place for place, code in enumerate(Code)}

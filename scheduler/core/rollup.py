@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from scheduler.core.answers import open_groups
-from scheduler.core.decision import CandidateGroup, Outcome, Parts, SchedulingDecision
+from scheduler.core.decision import Outcome, Parts, SchedulingDecision, Verdict
 from scheduler.core.devices import load_of
 from scheduler.core.explain import short_answer
 from scheduler.core.fleet import Fleet, TaskLoad
@@ -81,18 +80,29 @@ def held_by(decision: SchedulingDecision) -> tuple[Code, ...]:
     """The codes by which a job that is not placed is counted."""
     if decision.group_reasons:
         return (decision.group_reasons[0].code,)
-    if decision.outcome is Outcome.WAITING:
-        return _first_in_the_way(open_groups(decision))
-    groups = [group for group in decision.groups() if Code.TARGET not in group.codes] or list(decision.groups())
-    return min(groups, key=lambda group: (len(group.codes), -len(group.workers))).codes if groups else ()
+    parts = decision.evidence.parts()
+    return _first_in_the_way(parts) if decision.outcome is Outcome.WAITING else _least_lacking(parts)
 
 
-def _first_in_the_way(groups: Sequence[CandidateGroup]) -> tuple[Code, ...]:
+def _first_in_the_way(parts: Parts) -> tuple[Code, ...]:
+    """What is the first obstacle on most of the workers that could run it in an open tier."""
     tally: dict[Code, int] = {}
-    for group in groups:
-        if group.codes:
-            tally[group.codes[0]] = tally.get(group.codes[0], 0) + len(group.workers)
+    for (verdict, codes), workers in parts.items():
+        if codes and verdict is not Verdict.INCOMPATIBLE and Code.TIER_CLOSED not in codes:
+            tally[codes[0]] = tally.get(codes[0], 0) + workers.bit_count()
     return (max(tally, key=lambda code: (tally[code], -ORDER[code])),) if tally else (Code.TIER_CLOSED,)
+
+
+def _least_lacking(parts: Parts) -> tuple[Code, ...]:
+    """All that the workers lack that lack least, in the tiers if there are any; of several kinds, the commonest."""
+    lacking = {codes: workers for (_, codes), workers in parts.items()}
+    in_tiers = {codes: workers for codes, workers in lacking.items() if Code.TARGET not in codes}
+
+    def least(found: tuple[tuple[Code, ...], int]) -> tuple[int, int, int]:
+        codes, workers = found
+        return len(codes), -workers.bit_count(), workers & -workers
+
+    return min((in_tiers or lacking).items(), key=least, default=((), 0))[0]
 
 
 def _causes(held_up: Sequence[Decided]) -> tuple[Cause, ...]:

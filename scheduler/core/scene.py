@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from functools import cached_property
 
 from scheduler.core.bits import members, of_ranks
@@ -27,6 +28,13 @@ class Scene:
     def __init__(self, entry: QueueEntry, fleet: Fleet | Iterable[WorkerView], *, engine: Engine | None = None) -> None:
         self.entry = entry
         self._pass = (engine or Engine()).begin(fleet.workers if isinstance(fleet, Fleet) else fleet)
+
+    def beside(self, entry: QueueEntry) -> Scene:
+        """Another job at the same moment."""
+        other = copy(self)
+        other.entry = entry
+        other.__dict__.pop("standing", None)
+        return other
 
     @property
     def census(self) -> Census:

@@ -82,6 +82,8 @@ class Shape:
 
     def ranks(self, workers: frozenset[str]) -> int:
         """These workers, as far as the fleet has them."""
+        if not workers:
+            return 0
         rank_of = self._census.rank_of
         return of_ranks((rank_of[worker] for worker in workers if worker in rank_of), self._census.size)
 

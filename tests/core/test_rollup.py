@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from scheduler.core.engine import Engine
 from scheduler.core.fleet import Fleet, TaskLoad, WorkerView
-from scheduler.core.levers import Kind
-from scheduler.core.rollup import left_over, roll_up
+from scheduler.core.levers import MOST_NAMED, MOST_TRIED, Kind
+from scheduler.core.rollup import RollUp, left_over, roll_up
 from scheduler.core.schedule import run_pass
 from scheduler.core.spec import QueueEntry
+from scheduler.core.trials import starting, turns
 from scheduler.core.why_words import (
     cause_sentence,
     lever_sentence,
@@ -84,13 +88,85 @@ class TestRollUp:
         found = roll_up(decided, Fleet(fleet))
         assert found.placed + sum(cause.jobs for cause in found.causes) == len(queue)
         assert all(lever.starts >= len(lever.jobs) > 0 for lever in found.levers)
-        held_up = [entry for entry, decision in decided if not decision.assignments]
-        left = left_over(Fleet(fleet), decided)
+
+    @laws
+    @given(queues, crowded_fleets)
+    def test_every_running_job_whose_end_would_let_some_start_is_found(
+        self, queue: tuple[QueueEntry, ...], fleet: Workers
+    ) -> None:
+        held_up, left, found = rolled_up(queue, fleet)
+        running = {task.job_id for view in left for task in view.tasks}
+        starts = {job_id: len(starters(held_up, without(left, job_id))) for job_id in running}
+        told = {lever.subject: lever.starts for lever in found.levers if lever.kind is Kind.RELEASE}
+        if len(running) <= MOST_TRIED:
+            assert told == {job_id: count for job_id, count in starts.items() if count}
+        assert all(starts[job_id] == count for job_id, count in told.items())
+
+    @laws
+    @given(queues, crowded_fleets)
+    def test_a_label_and_a_further_worker_let_as_many_start_as_is_said(
+        self, queue: tuple[QueueEntry, ...], fleet: Workers
+    ) -> None:
+        held_up, left, found = rolled_up(queue, fleet)
+        views = {view.id: view for view in left}
         for lever in found.levers:
-            if lever.kind is Kind.RELEASE:
-                without = [
-                    replace(view, tasks=tuple(task for task in view.tasks if task.job_id != lever.subject))
-                    for view in left.workers
-                ]
-                placed = [one for one in run_pass(held_up, without) if one.decision.assignments]
-                assert len(placed) == lever.starts
+            if lever.kind is Kind.LABEL and len(lever.workers) < MOST_NAMED:
+                key, _, value = lever.subject.partition("=")
+                labelled = [with_label(views[worker], key, value) for worker in lever.workers]
+                better = {**views, **{view.id: view for view in labelled}}.values()
+                assert len(starters(held_up, better)) == lever.starts
+            if lever.kind is Kind.WORKER:
+                better = [*left, as_new(views[lever.workers[0]])]
+                assert len(starters(held_up, better)) == lever.starts
+
+
+@laws
+@given(queues, crowded_fleets, st.data())
+def test_whoever_starts_on_a_better_fleet_is_found_by_asking_each_kind_of_job_once(
+    queue: tuple[QueueEntry, ...], fleet: Workers, data: st.DataObject
+) -> None:
+    held_up, left, _ = rolled_up(queue, fleet)
+    ids = sorted(view.id for view in left)
+    better = data.draw(st.sets(st.sampled_from(ids))) if ids else set()
+    freed = [replace(view, tasks=()) if view.id in better else view for view in left]
+    engine = Engine()
+    asked = turns(held_up, engine.begin(left).census)
+    assert starting(asked, freed, engine) == starters(held_up, freed)
+    if better:
+        assert starting(asked, freed, engine, better=better) == starters(held_up, freed)
+
+
+def rolled_up(queue: tuple[QueueEntry, ...], fleet: Workers) -> tuple[list[QueueEntry], Workers, RollUp]:
+    """The jobs that don't start, what the others leave, and the roll-up."""
+    decided = [(one.entry, one.decision) for one in run_pass(queue, fleet)]
+    held_up = [entry for entry, decision in decided if not decision.assignments]
+    return held_up, left_over(Fleet(fleet), decided).workers, roll_up(decided, Fleet(fleet))
+
+
+def starters(queue: Iterable[QueueEntry], fleet: Iterable[WorkerView]) -> list[str]:
+    in_this_order = [replace(entry, submitted_at=None) for entry in queue]
+    return [one.entry.job_id for one in run_pass(in_this_order, tuple(fleet)) if one.decision.assignments]
+
+
+def without(fleet: Workers, job_id: str) -> Workers:
+    return tuple(
+        replace(view, tasks=tuple(task for task in view.tasks if task.job_id != job_id)) for view in fleet
+    )  # fmt: skip
+
+
+def with_label(view: WorkerView, key: str, value: str) -> WorkerView:
+    labels = tuple(sorted({**dict(view.facts.labels), key: value}.items()))
+    return replace(view, facts=replace(view.facts, labels=labels))
+
+
+def as_new(view: WorkerView) -> WorkerView:
+    """A worker like this one, with nothing on it and nothing wrong with it."""
+    devices = view.facts.devices and tuple(
+        replace(device, healthy=True, health_note="", foreign_memory_bytes=0, reserved_for=None, reserved_until=None)
+        for device in view.facts.devices
+    )
+    return WorkerView(
+        facts=replace(
+            view.facts, id=f"{view.id}-more", reserved_for=None, reserved_until=None, devices=devices
+        )
+    )  # fmt: skip
