@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scheduler.core.spec import Accelerator, FallbackWhen, MemoryKind, OnUnschedulable, Origin, Policy
-from scheduler.forms.kinds import ARGV, FRAMEWORKS, ITEMS, LABELS, NUMBER, PAIRS, SECONDS, TEXT, Kind
+from scheduler.forms.kinds import ARGV, FRAMEWORKS, ITEMS, LABELS, NUMBER, PAIRS, SECONDS, SECRETS, TEXT, Kind
 
 Choices = tuple[tuple[str, str], ...]
 
@@ -34,6 +34,8 @@ class Field:
     """Lines of a text area; 0 is a single line."""
     placeholder: str = ""
     mono: bool = False
+    hidden: bool = False
+    """What is typed here is never shown again."""
     default: str = ""
     """What an absent value means; not written into the document."""
 
@@ -47,6 +49,8 @@ FIELDS: tuple[Field, ...] = (
           help="An absolute path that must exist where it runs. Empty: a fresh private directory"),
     Field("env", "env", "Environment values", PAIRS, rows=2, mono=True, placeholder="EPOCHS=3",
           help="name=value, one a line; seen by you and operators"),
+    Field("secrets", "secrets", "Secrets", SECRETS, rows=2, mono=True, placeholder="HF_TOKEN=…", hidden=True,
+          help="The same for values that nobody sees again: kept encrypted, given to the job only"),
     Field("target", "target", "1. Target", choices=_named(*Origin)),
     Field("fallback_1", "fallback_targets[0]", "2. Fallback", choices=NOWHERE + _named(*Origin)),
     Field("fallback_2", "fallback_targets[1]", "3. Fallback", choices=NOWHERE + _named(*Origin)),
@@ -100,7 +104,7 @@ FIELDS: tuple[Field, ...] = (
 BY_NAME: dict[str, Field] = {field.name: field for field in FIELDS}
 
 GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("runs", "What runs", ("name", "environment", "command", "files", "workdir", "env")),
+    ("runs", "What runs", ("name", "environment", "command", "files", "workdir", "env", "secrets")),
     ("gpus", "GPUs it needs", (
         "gpus", "gpu_memory_gb", "gpu_models", "compute_capability", "accelerator", "gpu_memory_kind")),
     ("host", "What else it needs", ("cpu_cores", "memory_gb", "disk_gb", "os", "arch", "python", "frameworks")),

@@ -47,6 +47,8 @@ class SubmitForm:
     hold: bool = False
     """A person chose to hold devices, whatever the fields say so far."""
     other_errors: list[Problem] = member(default_factory=list)
+    secrets: tuple[str, ...] = ()
+    """Names of secrets that the document has and no field shows."""
 
     @classmethod
     def empty(cls) -> SubmitForm:
@@ -75,7 +77,16 @@ class SubmitForm:
             if text is not None and (not spec.choices or text in dict(spec.choices)):
                 _drop(rest, spec.path)
             fields[spec.name] = BoundField(spec, text or "")
-        return cls(fields, _with_joined_fallbacks(rest))
+        form = cls(fields, _with_joined_fallbacks(rest))
+        form.take_secrets(form.rest)
+        form.rest.pop("secrets", None)
+        return form
+
+    def take_secrets(self, document: Document) -> None:
+        """Show the document's secrets by their names, and nothing in the field where they were typed."""
+        found = document.get("secrets")
+        self.secrets = tuple(map(str, found)) if isinstance(found, dict) else ()
+        self.fields["secrets"].text = ""
 
     def document(self) -> tuple[Document, tuple[Problem, ...]]:
         """The document that the fields and the rest make, and the fields that cannot be read."""
@@ -87,7 +98,8 @@ class SubmitForm:
             try:
                 _put(document, bound.field.path, bound.field.kind.read(bound.text))
             except UnreadableError as error:
-                problems.append(Problem(bound.field.path, bound.text, str(error)))
+                found = "text that is not shown" if bound.field.hidden else bound.text
+                problems.append(Problem(bound.field.path, found, str(error)))
         if self.hold and not self.fields["hold_s"].text:
             document["hold_s"] = ""
             problems.append(Problem("hold_s", "nothing", "how long: seconds, or 90 min, 6 h, 2 d"))

@@ -71,12 +71,13 @@ def _items(raw: str) -> list[str]:
     return [item.strip() for item in re.split(r"[,\n]", raw) if item.strip()]
 
 
-def _pairs(lines: Iterable[str]) -> dict[str, str]:
+def _pairs(lines: Iterable[str], *, hidden: bool = False) -> dict[str, str]:
+    """`hidden`: a complaint shows nothing of the lines."""
     found: dict[str, str] = {}
-    for line in lines:
+    for number, line in enumerate(lines, 1):
         name, equals, value = line.partition("=")
         if not equals:
-            raise UnreadableError(f"name=value; `{line}` has no `=`")
+            raise UnreadableError(f"name=value; {f'line {number}' if hidden else f'`{line}`'} has no `=`")
         if name.strip() in found:
             raise UnreadableError(f"each name once; `{name.strip()}` is there twice")
         found[name.strip()] = value.strip()
@@ -103,5 +104,6 @@ SECONDS = Kind(_seconds, _spoken_seconds)
 ARGV = Kind(_argv, shlex.join)
 ITEMS = Kind(_items, ", ".join)
 PAIRS = Kind(lambda raw: _pairs(_lines(raw)), _pairs_shown("=", "\n"))
+SECRETS = Kind(lambda raw: _pairs(_lines(raw), hidden=True), lambda value: "")
 LABELS = Kind(lambda raw: _pairs(_items(raw)), _pairs_shown("=", ", "))
 FRAMEWORKS = Kind(_frameworks, _pairs_shown(" ", "\n"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -17,9 +17,13 @@ from scheduler.core.parsing import parse_job
 from scheduler.documents import read_text
 from scheduler.forms import SubmitForm, yaml_of
 from scheduler.forms.lines import line_of
+from scheduler.forms.masking import masked_text
 from scheduler.forms.shell import Shell, shell_of, wrapped
 from scheduler.models import Job
-from scheduler.services.jobs import may_see_values, submit_job
+from scheduler.services.copies import document_to_clone, left_out
+from scheduler.services.jobs import Origin, submit_job
+from scheduler.services.sealing import HIDDEN_VALUE, masked, with_kept
+from scheduler.views.submit_secrets import KEEP, Carried, carried, of_job, with_ticked
 from workers.moments import now
 from workers.paging import asked_of
 
@@ -32,8 +36,11 @@ class Draft:
 
     form: SubmitForm
     text: str
-    document: object
+    """As it may be shown."""
+    document: object = field(repr=False)
+    """With the values of its secrets, as far as they are known: never shown."""
     problems: tuple[Problem, ...]
+    carried: Carried = field(default_factory=Carried)
 
 
 @require_http_methods(["GET", "POST"])
@@ -62,13 +69,21 @@ def check(request: HttpRequest) -> HttpResponse:
     return render(request, "scheduler/_check.html", {**context, "oob": not yaml})
 
 
+def page_with(request: HttpRequest, document: Document) -> HttpResponse:
+    """The form, filled with this document."""
+    draft = Draft(SubmitForm.from_document(document), yaml_of(document), document, ())
+    return _page(request, draft, yaml=False)
+
+
 def _submitted(request: HttpRequest, draft: Draft) -> HttpResponse:
     draft = _checked(draft)
     if not draft.problems:
+        earlier = draft.carried.earlier
+        origin = Origin(earlier, "clone") if earlier else None
         try:
-            job = submit_job(document=draft.document, owner=_user(request), now=now())
+            job = submit_job(document=draft.document, owner=_user(request), now=now(), origin=origin)
         except DocumentError as error:
-            draft = Draft(draft.form, draft.text, draft.document, error.problems)
+            draft = replace(draft, problems=error.problems)
         else:
             return redirect("job", job.job_id)
     return _page(request, draft, yaml=_is_yaml(request))
@@ -81,37 +96,44 @@ def _changed_over(request: HttpRequest, draft: Draft, *, to_yaml: bool) -> HttpR
     if not to_yaml and not isinstance(draft.document, dict):
         return _page(request, _checked(draft), yaml=True)
     if to_yaml and draft.document == UNTOUCHED:
-        draft = Draft(draft.form, EXAMPLE, read_text(EXAMPLE, format="yaml"), ())
+        draft = replace(draft, text=EXAMPLE, document=read_text(EXAMPLE, format="yaml"))
     return _page(request, draft, yaml=to_yaml)
 
 
 def _draft(request: HttpRequest) -> Draft:
     """What was sent, as document and text alike."""
+    came = carried(request, _user(request))
     if _is_yaml(request):
         text = request.POST["yaml"]
+        shown = masked_text(text, HIDDEN_VALUE)
         try:
             document = read_text(text, format="auto")
         except DocumentError as error:
-            return Draft(SubmitForm.empty(), text, None, error.problems)
-        known = document if isinstance(document, dict) else {}
-        return Draft(SubmitForm.from_document(known), text, document, ())
+            return Draft(SubmitForm.empty(), shown, None, error.problems, came)
+        return _drafted(document, came, text=shown)
     form = SubmitForm.from_post(request.POST)
     made, problems = form.document()
-    return Draft(form, yaml_of(made), made, problems)
+    whole = with_ticked(made, request.POST.getlist(KEEP))
+    draft = _drafted(whole, came, text=yaml_of(masked(whole)))
+    form.take_secrets(masked(whole))
+    return replace(draft, form=form, problems=problems)
+
+
+def _drafted(document: object, came: Carried, *, text: str) -> Draft:
+    came = came.with_typed(document)
+    shown = masked(document)
+    form = SubmitForm.from_document(shown if isinstance(shown, dict) else {})
+    return Draft(form, text, came.whole(document), (), came)
 
 
 def _blank(request: HttpRequest) -> Draft:
     """A new document, or that of an earlier job to begin from."""
-    document: Document = dict(UNTOUCHED)
     earlier = asked_of(request.GET, ("like",)).get("like")
-    if earlier:
-        job = get_object_or_404(Job, job_id=earlier)
-        document = dict(job.spec)
-        document.pop("version", None)
-        if not may_see_values(request.user, job):
-            document.pop("env", None)
-    form = SubmitForm.from_document(document)
-    return Draft(form, yaml_of(document) if earlier else EXAMPLE, document, ())
+    if not earlier:
+        return Draft(SubmitForm.from_document(dict(UNTOUCHED)), EXAMPLE, dict(UNTOUCHED), ())
+    job = get_object_or_404(Job, job_id=earlier)
+    document = document_to_clone(_user(request), job)
+    return _drafted(document, of_job(_user(request), job), text=yaml_of(document))
 
 
 def _checked(draft: Draft) -> Draft:
@@ -119,17 +141,26 @@ def _checked(draft: Draft) -> Draft:
     if draft.document is None:
         return draft
     try:
-        parse_job(draft.document)
+        with_kept(parse_job(draft.document), {})
     except DocumentError as error:
         unread = {problem.path for problem in draft.problems}
         found = tuple(problem for problem in error.problems if problem.path not in unread)
-        return Draft(draft.form, draft.text, draft.document, (*draft.problems, *found))
+        return replace(draft, problems=(*draft.problems, *found))
     return draft
 
 
 def _page(request: HttpRequest, draft: Draft, *, yaml: bool) -> HttpResponse:
     draft.form.place(draft.problems)
-    return render(request, "scheduler/submit.html", {"nav": "jobs", **_context(_checked(draft), yaml=yaml)})
+    came, user = draft.carried, _user(request)
+    context = {
+        "nav": "jobs",
+        "sealed": came.sealed(user),
+        "earlier": came.earlier,
+        "left_out": left_out(user, came.earlier) if came.earlier else (),
+        "known_secrets": came.values.keys(),
+        **_context(_checked(draft), yaml=yaml),
+    }
+    return render(request, "scheduler/submit.html", context)
 
 
 def _context(draft: Draft, *, yaml: bool) -> dict[str, Any]:
