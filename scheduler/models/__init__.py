@@ -7,6 +7,7 @@ from scheduler.models.holds import DeviceHold
 from scheduler.models.jobs import Job, JobState
 from scheduler.models.passes import PassLease, PassState, SchedulingPass
 from scheduler.models.reservations import Reservation
+from scheduler.models.upkeep import Upkeep
 from scheduler.models.watch import Watch
 from workers.models import Event
 
@@ -28,5 +29,6 @@ __all__ = [
     "SchedulingPass",
     "Task",
     "TaskState",
+    "Upkeep",
     "Watch",
 ]
