@@ -193,8 +193,8 @@ def _confirmed(frame: Frame) -> str:
 def _output(task: Task | None) -> dict[str, Any]:
     if task is None or not task.log_size:
         return {"output": ()}
-    lines = window(task).lines
-    return {"output": lines[-LAST_LINES:], "output_words": _of_lines(lines[-1].number) if lines else ""}
+    lines = window(task, most=LAST_LINES).lines
+    return {"output": lines, "output_words": _of_lines(lines[-1].number) if lines else ""}
 
 
 def _of_lines(number: int) -> str:

@@ -1,20 +1,26 @@
-"""The log of a job: a page that follows it, and the whole of it as a file."""
+"""The logs of a job: a page that follows them, searches them, and gives them as files."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from scheduler.models import Task
-from scheduler.services.logs import read_bytes
+from scheduler.log_download import as_text, file_name
+from scheduler.models import Job, Task
+from scheduler.services.log_tasks import Logs, logs_of
 from scheduler.views.job_frame import Frame, frame_of, head_context, without_output
+from scheduler.views.log_notices import notices
+from scheduler.views.log_place import Place, attempts, place_of, ranks, streams
+from scheduler.views.log_search import search
 from scheduler.views.log_window import Window, window
 from workers.live import is_fragment, live_fragment, tagged
 
-STREAMS = (("both", "Both"), ("stdout", "stdout"), ("stderr", "stderr"))
-NOTHING = Window([], None, 0)
+NOTHING = Window([], None, None, 0)
 
 
 @require_GET
@@ -22,47 +28,104 @@ NOTHING = Window([], None, 0)
 def log(request: HttpRequest, job_id: str) -> HttpResponse:
     """The newest 1,000 lines, or those before a line; htmx gets only them, and 304 while nothing was added."""
     frame = frame_of(job_id)
-    stream = request.GET.get("stream", "both")
-    stream = stream if stream in dict(STREAMS) else "both"
-    before = request.GET.get("before", "")
-    number = int(before) if before.isdigit() and len(before) < 19 else None
-    tag = f"{frame.job.state}-{frame.task.pk}-{frame.task.log_size}-{stream}" if frame.task else frame.job.state
+    place = place_of(request.GET)
+    logs = _found(frame.job, place)
+    tag = _tag(frame.job, logs.task)
     if is_fragment(request) and request.headers.get("HX-PTag") == tag:
         return tagged(HttpResponse(status=304), tag)
-    context = {
-        "tab": "log", "job": frame.job, "task": frame.task, "stream": stream, "streams": STREAMS, "before": number,
-        "window": _shown(frame.task, stream, number), "log_size": frame.task.log_size if frame.task else 0,
-        "poll_log": not frame.job.is_over and number is None, "ptag": tag,
-    }  # fmt: skip
+    context = {"tab": "log", "job": frame.job, "ptag": tag, **log_context(frame.job, logs, place)}
     if is_fragment(request):
         return tagged(render(request, "scheduler/_log.html", context), tag)
-    return _page(request, frame, context)
+    return _page(request, frame, logs, context)
 
 
 @require_GET
 @login_required
-def log_text(request: HttpRequest, job_id: str) -> StreamingHttpResponse:
-    """All that the program wrote, byte for byte, as a file."""
-    task = frame_of(job_id).task
+def log_text(request: HttpRequest, job_id: str) -> HttpResponse | StreamingHttpResponse:
+    """All that the program wrote to one stream or to both, byte for byte, as a file."""
+    job = frame_of(job_id).job
+    place = place_of(request.GET)
+    task = _found(job, place).task
     if task is None:
         raise Http404("this job has not started, so it has no log")
-    response = StreamingHttpResponse(read_bytes(task, offset=0), content_type="text/plain; charset=utf-8")
-    response.headers["Content-Disposition"] = f'attachment; filename="{job_id}.log"'
-    return response
+    if task.log_deleted_at:
+        raise Http404(f"this log was removed at {task.log_deleted_at:%Y-%m-%d %H:%M} UTC")
+    return as_text(job, task, stream=place.stream)
 
 
-def _shown(task: Task | None, stream: str, before: int | None) -> Window:
+def log_context(job: Job, logs: Logs, place: Place) -> dict[str, Any]:
+    """What `_log.html` shows."""
+    task = logs.task
+    shown = window(task, before=place.before, stream=place.stream) if task and not place.search else NOTHING
+    going_on = task.attempt.active if task else not job.is_over
+    return {
+        "task": task,
+        "place": place,
+        "window": shown,
+        "notices": notices(task) if task else (),
+        "poll_log": going_on and place == place.newest,
+        "earlier": replace(place, before=shown.before).query if shown.before else "",
+        "later": replace(place, before=shown.after).query if shown.after else "",
+        **_searched(task, place),
+    }
+
+
+def _searched(task: Task | None, place: Place) -> dict[str, Any]:
+    """The lines that have what is searched for, each with the address at which it stands among its neighbours."""
+    if task is None or not place.search:
+        return {"hits": None}
+    found = search(task, place.search, stream=place.stream, page=place.page)
+    return {
+        "hits": [(line, place.line(line.number)) for line in found.lines],
+        "search_on": replace(place, page=found.next).query if found.next is not None else "",
+    }
+
+
+def _found(job: Job, place: Place) -> Logs:
+    logs = logs_of(job, attempt=place.attempt, rank=place.rank)
+    if logs.task is None and (place.attempt is not None or place.rank):
+        raise Http404("this job has no such attempt and rank")
+    return logs
+
+
+def _tag(job: Job, task: Task | None) -> str:
+    """Changes with everything that the fragment shows."""
     if task is None:
-        return NOTHING
-    found = window(task, before=before)
-    if stream == "both":
-        return found
-    return Window([line for line in found.lines if line.stream == stream], found.before, found.size)
+        return job.state
+    return f"{job.state}-{task.pk}-{task.state}-{task.log_size}-{int(task.log_cut)}-{int(bool(task.log_deleted_at))}"
 
 
-def _page(request: HttpRequest, frame: Frame, context: dict[str, object]) -> HttpResponse:
+def _page(request: HttpRequest, frame: Frame, logs: Logs, context: dict[str, Any]) -> HttpResponse:
     head = without_output(head_context(frame, request.user))
     live, _ = live_fragment(request, "scheduler/_live.html", head)
     body, _ = live_fragment(request, "scheduler/_log.html", context)
-    words = f"on {frame.task.worker.name}, attempt {frame.task.attempt.number}" if frame.task else "not started"
-    return render(request, "scheduler/job_log.html", {**head, **context, "live": live, "log": body, "log_words": words})
+    place: Place = context["place"]
+    around = {
+        "live": live,
+        "log": body,
+        "log_words": _words(logs),
+        "streams": streams(place),
+        "attempts": attempts(place, logs),
+        "ranks": ranks(place, logs),
+        "downloads": _downloads(frame.job, logs.task, place),
+    }
+    return render(request, "scheduler/job_log.html", {**head, **context, **around})
+
+
+def _downloads(job: Job, task: Task | None, place: Place) -> list[tuple[str, str, str]]:
+    """Query, file name and words of each file that there is."""
+    if task is None or task.log_deleted_at:
+        return []
+    return [
+        (replace(place.newest, stream=stream).query, file_name(job, task, stream), words)
+        for stream, words in (("both", "Both, as they came"), ("stdout", "Only stdout"), ("stderr", "Only stderr"))
+    ]
+
+
+def _words(logs: Logs) -> str:
+    task = logs.task
+    if task is None:
+        return "not started"
+    attempt = f"attempt {task.attempt.number}" + ("" if logs.newest else f" of {logs.attempts[0].number}")
+    rank = f"rank {task.rank} " if len(logs.ranks) > 1 else ""
+    return f"{rank}on {task.worker.name}, {attempt}"

@@ -1,70 +1,54 @@
-"""The newest lines of a log of any size, without reading all of it at every look."""
+"""A thousand lines of a log of any size, without reading all of it at every look."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from dataclasses import dataclass, field
-from threading import Lock
+from dataclasses import dataclass
 
-from scheduler.memory import remembered
 from scheduler.models import Task
-from scheduler.services.log_frames import Record
+from scheduler.services.log_frames import Frame, as_records, decode, lines_in
 from scheduler.services.logs import PAGE_BYTES, read_log
-from scheduler.views.log_lines import Line, lines_of
+from scheduler.views.log_index import Mark, marks_of
+from scheduler.views.log_lines import Line, RawLine, as_shown, raw_lines
 
 MOST_LINES = 1_000
 MOST_BYTES = 4 * PAGE_BYTES
 """Read for one look, however few lines that makes: a progress bar can be one line of a gigabyte."""
-MOST_LOGS = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A frame's beginning, and how many lines had ended before it."""
-
-    offset: int
-    lines: int
-
-
-@dataclass(slots=True)
-class _Index:
-    marks: list[Mark] = field(default_factory=lambda: [Mark(0, 0)])
+MOST_TEXT = 512 * 1024
+"""Characters of one look before they are made safe: lines that are all very long are fewer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of lines of a log; `before` is the number to ask for to see earlier ones, None at the beginning."""
+    """A stretch of lines of a log. `before` and `after`: what to ask for as `before`, for earlier and later ones."""
 
     lines: list[Line]
     before: int | None
+    after: int | None
     size: int
 
 
-_indexes: OrderedDict[int, _Index] = remembered(OrderedDict())
-_lock = Lock()
+def window(task: Task, *, before: int | None = None, stream: str = "both", most: int = MOST_LINES) -> Window:
+    """The newest lines of a stream, or those before the line numbered `before`: at most `most`.
+
+    A line keeps its number whichever stream is looked at.
+    """
+    lines, ended = _lines_from(task, _start(marks_of(task), before), before)
+    chosen = _chosen([line for line in lines if stream in ("both", line.stream)], most)
+    first = (chosen or lines)[0].number if lines else 1
+    after = chosen[-1].number + 1 + MOST_LINES if chosen and not ended else None
+    return Window(as_shown(chosen), first if first > 1 else None, after, task.log_size)
 
 
-def window(task: Task, *, before: int | None = None) -> Window:
-    """The newest 1,000 lines, or the 1,000 before the line numbered `before`."""
-    start = _start(_marks(task), before)
-    lines = _lines_from(task, start, before)[-MOST_LINES:]
-    first = lines[0].number if lines else 1
-    return Window(lines, first if first > 1 else None, task.log_size)
-
-
-def _marks(task: Task) -> list[Mark]:
-    """Marks a page apart, up to the last whole page; kept between calls, since a log only grows."""
-    with _lock:
-        index = _indexes.setdefault(task.pk, _Index())
-        _indexes.move_to_end(task.pk)
-        while len(_indexes) > MOST_LOGS:
-            _indexes.popitem(last=False)
-        while task.log_size - index.marks[-1].offset > PAGE_BYTES:
-            last = index.marks[-1]
-            page = read_log(task, offset=last.offset, page_bytes=PAGE_BYTES)
-            ended = sum(record.text.count("\n") for record in page.records)
-            index.marks.append(Mark(page.next, last.lines + ended))
-        return list(index.marks)
+def _chosen(lines: list[RawLine], most: int) -> list[RawLine]:
+    """The last of these lines that are not too much to show; one at least."""
+    room = MOST_TEXT
+    chosen: list[RawLine] = []
+    for line in reversed(lines[-most:]):
+        room -= min(sum(map(len, line.parts)), MOST_TEXT // 8)
+        if room < 0 and chosen:
+            break
+        chosen.append(line)
+    return chosen[::-1]
 
 
 def _start(marks: list[Mark], before: int | None) -> Mark:
@@ -79,13 +63,17 @@ def _start(marks: list[Mark], before: int | None) -> Mark:
     return marks[place]
 
 
-def _lines_from(task: Task, start: Mark, before: int | None) -> list[Line]:
-    records: list[Record] = []
+def _lines_from(task: Task, start: Mark, before: int | None) -> tuple[list[RawLine], bool]:
+    """Lines from a mark up to the line `before`, and whether these reach to the end of the log."""
+    frames: list[Frame] = []
     offset, ended = start.offset, start.lines
-    while offset < task.log_size and (before is None or ended < before):
+    while offset < task.log_size and (before is None or (ended < before and offset - start.offset < 2 * MOST_BYTES)):
         page = read_log(task, offset=offset, page_bytes=PAGE_BYTES)
-        records += page.records
+        frames += decode(page.frames)
         offset = page.next
-        ended += sum(record.text.count("\n") for record in page.records)
-    lines = lines_of(records, first=start.lines + 1)
-    return lines if before is None else [line for line in lines if line.number < before]
+        ended += lines_in(page.frames)
+    lines = raw_lines(as_records(frames), first=start.lines + 1)
+    if before is None:
+        return lines, True
+    kept = [line for line in lines if line.number < before]
+    return kept, offset >= task.log_size and len(kept) == len(lines)

@@ -3,49 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from time import perf_counter
 
 import pytest
 from django.utils import timezone
 
-from scheduler.models import Task
+from scheduler.models import Attempt, Task
 from scheduler.services import logs
-from scheduler.services.log_frames import Frame, Record, encode
-from scheduler.services.logs import append_log
-from scheduler.views.log_lines import lines_of, readable
+from scheduler.services.log_frames import HEADER, MAX_CHUNK, Frame, Record, encode
+from scheduler.services.logs import append_log, log_key
+from scheduler.storage import storage
+from scheduler.views.log_lines import as_shown, raw_lines
+from scheduler.views.log_search import search
 from scheduler.views.log_window import MOST_LINES, window
 from tests.factories import a_job, a_pass, a_worker
 from tests.pages.test_lists import HTMX, text
-
-
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        pytest.param("\x1b[31mred\x1b[0m", "red", id="colours are gone"),
-        pytest.param("\x1b]0;title\x07x", "x", id="so are titles"),
-        pytest.param("\x1b]8;;http://evil\x1b\\link\x1b]8;;\x1b\\", "link", id="and links"),
-        pytest.param("\x1b[2J\x1b[Hhello", "hello", id="and clearing the screen"),
-        pytest.param("10 %\r50 %\r100 %", "100 %", id="a progress bar shows its last state"),
-        pytest.param("done\r", "done", id="also when its line ends with a return"),
-        pytest.param("a\tb", "a\tb", id="a tab is a tab"),
-        pytest.param("a\x07b\x00c", "a␇b␀c", id="other controls are pictures"),
-        pytest.param("\u202egpj.exe", "\ufffdgpj.exe", id="no turning of the direction"),
-        pytest.param("\x9b31mx", "\ufffd31mx", id="eight-bit controls are neutral"),
-        pytest.param("<script>", "<script>", id="markup is text; the template escapes it"),
-    ],
-)
-def test_a_line(written, shown):
-    assert readable(written) == shown
-
-
-def test_a_very_long_line_is_cut_and_says_so():
-    assert readable("x" * 10_000).endswith("6,000 more characters in the download")
 
 
 def test_pieces_of_each_stream_are_put_together_in_the_order_of_their_beginnings():
     records = [
         Record("stdout", 0, "one "), Record("stderr", 1, "bad\n"), Record("stdout", 2, "line\ntwo"),
     ]  # fmt: skip
-    lines = lines_of(records, first=7)
+    lines = as_shown(raw_lines(records, first=7))
     assert [(line.number, line.stream, line.text, line.whole) for line in lines] == [
         (7, "stdout", "one line", True), (8, "stderr", "bad", True), (9, "stdout", "two", False),
     ]  # fmt: skip
@@ -65,6 +45,30 @@ def write(task: Task, data: str, *, stream: str = "stdout") -> Task:
         append_log(task_id=task.pk, offset=task.log_size, body=frame, now=timezone.now())
         task.refresh_from_db()
     return task
+
+
+def write_bytes(task: Task, data: bytes, *, stream: str = "stdout") -> Task:
+    append_log(task_id=task.pk, offset=task.log_size, body=encode(Frame(stream, 0, data)), now=timezone.now())
+    task.refresh_from_db()
+    return task
+
+
+def flood(task: Task, data: bytes, megabytes: int) -> None:
+    """Store this output again and again, as an agent's chunks."""
+    chunk = b"".join([encode(Frame("stdout", 0, data))] * (MAX_CHUNK // (len(data) + HEADER.size)))
+    with storage().writing(log_key(task.pk)) as log:
+        size = 0
+        while size < megabytes * 1_000_000:
+            log.write(size, chunk)
+            size += len(chunk)
+    Task.objects.filter(pk=task.pk).update(log_size=size)
+    task.refresh_from_db()
+
+
+def seconds(act: Callable[[], object]) -> float:
+    began = perf_counter()
+    act()
+    return perf_counter() - began
 
 
 class TestTheWindow:
@@ -89,8 +93,22 @@ class TestTheWindow:
                 break
         assert seen == list(range(1, 2_501))
 
+    def test_leads_forward_again(self, task):
+        write(task, "".join(f"line {n}\n" for n in range(1, 2_501)))
+        shown = window(task, before=701)
+        assert (shown.lines[0].number, shown.lines[-1].number, shown.after) == (1, 700, 1_701)
+        assert [window(task, before=1_701).lines[0].number, window(task).after] == [701, None]
+
+    def test_of_one_stream_keeps_the_numbers(self, task):
+        for number in range(1, 7):
+            write(task, f"line {number}\n", stream="stderr" if number % 3 == 0 else "stdout")
+        assert [(line.number, line.text) for line in window(task, stream="stderr").lines] == [
+            (3, "line 3"), (6, "line 6"),
+        ]  # fmt: skip
+
     def test_of_a_long_log_reads_only_its_end(self, task, monkeypatch):
-        monkeypatch.setattr("scheduler.views.log_window.PAGE_BYTES", 70_000)
+        for module in ("log_window", "log_index"):
+            monkeypatch.setattr(f"scheduler.views.{module}.PAGE_BYTES", 70_000)
         monkeypatch.setattr("scheduler.views.log_window.MOST_BYTES", 200_000)
         write(task, "".join(f"line {n:06d} {'x' * 80}\n" for n in range(1, 20_001)))
         window(task)
@@ -101,7 +119,8 @@ class TestTheWindow:
             asked.append(offset)
             return read(task, offset=offset, page_bytes=page_bytes)
 
-        monkeypatch.setattr("scheduler.views.log_window.read_log", noted)
+        for module in ("log_window", "log_index"):
+            monkeypatch.setattr(f"scheduler.views.{module}.read_log", noted)
         shown = window(task)
         assert shown.lines[-1].text.startswith("line 020000")
         assert shown.lines[-1].number == 20_000
@@ -111,6 +130,72 @@ class TestTheWindow:
         write(task, "\r".join(f"{n} %" for n in range(200_000)))
         assert [line.text for line in window(task).lines] == ["199999 %"]
         assert len(window(task).lines) <= MOST_LINES
+
+    def test_puts_a_character_together_that_pages_split(self, task, monkeypatch):
+        for module in ("log_window", "log_index"):
+            monkeypatch.setattr(f"scheduler.views.{module}.PAGE_BYTES", 20)
+        for byte in "€€€\n".encode():
+            write_bytes(task, bytes([byte]))
+        assert window(task).lines[0].text == "€€€"
+
+
+class TestASearch:
+    def test_finds_a_text_in_capitals_or_not_with_the_numbers_of_its_lines(self, task):
+        write(task, "one\nLoss is NaN\nthree\nloss 2\n")
+        write(task, "no loss here\n", stream="stderr")
+        assert [(line.number, line.text) for line in search(task, "LOSS").lines] == [
+            (2, "Loss is NaN"), (4, "loss 2"), (5, "no loss here"),
+        ]  # fmt: skip
+        assert [line.number for line in search(task, "loss", stream="stderr").lines] == [5]
+        assert search(task, ".*").lines == []
+
+    def test_looks_at_what_is_shown(self, task):
+        write(task, "\x1b[31mEr\x1b[0mror\nÄrger\n")
+        assert [line.number for line in search(task, "ärger").lines] == [2]
+        assert search(task, "31m").lines == []
+
+    def test_finds_what_frames_and_pages_split(self, task, monkeypatch):
+        for module in ("log_search", "log_index"):
+            monkeypatch.setattr(f"scheduler.views.{module}.PAGE_BYTES", 40)
+        for part in ("first\nnee", "dle in", " hay", "\nsecond needle\n", "xx need", "le"):
+            write_bytes(task, part.encode())
+        assert [(line.number, line.text) for line in search(task, "needle").lines] == [
+            (2, "needle in hay"), (3, "second needle"), (4, "xx needle"),
+        ]  # fmt: skip
+
+    def test_goes_on_where_it_stopped(self, task, monkeypatch):
+        monkeypatch.setattr("scheduler.views.log_search.MOST_PAGES", 2)
+        for module in ("log_search", "log_index"):
+            monkeypatch.setattr(f"scheduler.views.{module}.PAGE_BYTES", 60)
+        for number in range(1, 31):
+            write_bytes(task, f"line {number}\n".encode())
+        found: list[int] = []
+        page: int | None = 0
+        while page is not None:
+            hits = search(task, "line", page=page)
+            found += [line.number for line in hits.lines]
+            page = hits.next
+        assert found == list(range(1, 31))
+
+
+class TestAFlood:
+    def test_of_a_hundred_megabytes_is_shown_at_once(self, task):
+        flood(task, b"".join(b"step %07d loss 1.2345 lr 1e-5 %s\n" % (n, b"." * 40) for n in range(900)), 100)
+        first, again = seconds(lambda: window(task)), seconds(lambda: window(task))
+        assert window(task).lines[-1].number > 1_000_000
+        assert first < 5
+        assert again < 1
+
+    def test_that_is_one_endless_line_is_shown_at_once(self, task):
+        flood(task, b"\x1b[32mx" * 10_000, 100)
+        assert seconds(lambda: window(task)) < 5
+        assert seconds(lambda: window(task, before=1)) < 1
+        assert window(task).lines[0].number == 1
+
+    def test_is_searched_a_piece_at_a_time(self, task):
+        flood(task, b"nothing to see here, move along\n" * 2_000, 100)
+        assert seconds(lambda: search(task, "needle")) < 3
+        assert search(task, "needle").next == 64
 
 
 class TestThePage:
@@ -136,13 +221,96 @@ class TestThePage:
         assert "to err" in html
         assert "to out" not in html
 
-    def test_downloads_what_was_written_byte_for_byte(self, page, task):
-        write(task, "\x1b[31mred\x1b[0m\r\n")
-        answer = page.get(f"/jobs/{task.attempt.job.job_id}/log.txt")
-        assert b"".join(answer.streaming_content) == b"\x1b[31mred\x1b[0m\r\n"
-        assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+    @pytest.mark.parametrize(
+        ("query", "written"),
+        [
+            ("", b"\x1b[31mred\x1b[0m\r\n\xff\0"),
+            ("?stream=stdout", b"\x1b[31mred\x1b[0m\r\n"),
+            ("?stream=stderr", b"\xff\0"),
+        ],
+    )
+    def test_downloads_what_was_written_byte_for_byte(self, page, task, query, written):
+        write_bytes(write_bytes(task, b"\x1b[31mred\x1b[0m\r\n"), b"\xff\0", stream="stderr")
+        answer = page.get(f"/jobs/{task.attempt.job.job_id}/log.txt{query}")
+        assert b"".join(answer.streaming_content) == written
 
-    @pytest.mark.parametrize("query", ["before=x", "before=-1", "before=" + "9" * 30, "before=0", "stream=x"])
+    def test_of_a_download_is_a_file_that_a_browser_runs_nothing_of(self, page, task):
+        write(task, "<script>alert(1)</script>")
+        answer = page.get(f"/jobs/{task.attempt.job.job_id}/log.txt?stream=stdout")
+        assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Content-Security-Policy"] == "sandbox; default-src 'none'"
+        assert re.fullmatch(r'attachment; filename="j-\d+-stdout.log"', answer.headers["Content-Disposition"])
+
+    def test_shows_colours_by_classes_and_never_by_styles(self, page, task):
+        write(task, "\x1b[1;38;2;255;0;0mred\x1b[0m \x1b]8;;javascript:alert(1)\x07link\x1b]8;;\x07\n")
+        html = text(page, f"/jobs/{task.attempt.job.job_id}/log", **HTMX)
+        assert '<span><b class="sf1 s-bold">red</b> link</span>' in html
+        assert "style=" not in html
+        assert "javascript" not in html
+
+    def test_finds_lines_and_leads_to_their_neighbours(self, page, task):
+        write(task, "".join(f"line {n}\n" for n in range(1, 3_001)))
+        url = f"/jobs/{task.attempt.job.job_id}/log"
+        html = text(page, f"{url}?q=LINE+77")
+        assert "11 lines with" in html
+        (address,) = re.findall(r'href="(\?before=\d+#L77)"', html)
+        assert 'id="L77"' in text(page, url + address.partition("#")[0])
+        assert "No line has" in text(page, f"{url}?q=absent")
+
+    def test_of_each_attempt_and_rank_has_its_own_address(self, page, task):
+        job = task.attempt.job
+        write(task, "of the first\n")
+        Attempt.objects.filter(job=job).update(active=False, state="lost", ended_at=timezone.now())
+        second = Attempt.objects.create(job=job, number=2, fence=999_999, created_at=timezone.now())
+        for rank in range(2):
+            worker = task.worker if not rank else a_worker("w2")
+            fields = {"worker": worker, "state_since": timezone.now()}
+            write(Task.objects.create(attempt=second, rank=rank, **fields), f"of rank {rank}\n")
+        url = f"/jobs/{job.job_id}/log"
+        html = text(page, url)
+        assert "of rank 0" in html
+        assert re.findall(r'<a href="(\?[^"]*)"[^>]*>(?:Attempt |)(\d w\d|\d)</a>', html) == [
+            ("?attempt=1", "1"), ("?attempt=2", "2"), ("?", "0 w1"), ("?rank=1", "1 w2"),
+        ]  # fmt: skip
+        assert "of the first" in text(page, f"{url}?attempt=1")
+        assert "of rank 1" in text(page, f"{url}?attempt=2&rank=1&stream=stdout")
+        assert b"".join(page.get(f"{url}.txt?rank=1").streaming_content) == b"of rank 1\n"
+        assert page.get(f"{url}?attempt=3").status_code == 404
+        assert page.get(f"{url}.txt?rank=2").status_code == 404
+
+    def test_says_that_the_log_was_cut(self, page, task):
+        Task.objects.filter(pk=write(task, "one\n").pk).update(log_cut=True)
+        html = text(page, f"/jobs/{task.attempt.job.job_id}/log")
+        assert "reached its limit of 1.1 GB" in html
+
+    def test_says_when_and_why_the_log_was_removed(self, page, task):
+        Task.objects.filter(pk=write(task, "one\n").pk).update(log_deleted_at=timezone.now())
+        url = f"/jobs/{task.attempt.job.job_id}/log"
+        html = text(page, url)
+        assert re.search(r"This log was removed at \d\d:\d\d:\d\d: logs are kept for 90 days", html)
+        assert "log.txt" not in html
+        assert page.get(f"{url}.txt").status_code == 404
+
+    def test_says_that_the_rest_is_still_on_its_worker(self, page, task):
+        write(task, "one\n")
+        Task.objects.filter(pk=task.pk).update(report={"log_size": 17, "log_total": 5_000_017})
+        assert "5 MB of this log are still on w1" in text(page, f"/jobs/{task.attempt.job.job_id}/log")
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "before=x",
+            "before=-1",
+            "before=" + "9" * 30,
+            "before=0",
+            "stream=x",
+            "q=%00",
+            "page=99",
+            "line=0",
+            "rank=-1",
+        ],
+    )
     def test_nonsense_in_the_address_is_no_error(self, page, task, query):
         write(task, "one\n")
         assert page.get(f"/jobs/{task.attempt.job.job_id}/log?{query}").status_code == 200
