@@ -12,6 +12,8 @@ class SchedulerConfig(AppConfig):
     def ready(self) -> None:
         """Let every change of a worker ask for a pass."""
         from scheduler.nudge import request_pass
-        from workers.changes import fleet_changed
+        from scheduler.services.renumbered import follow
+        from workers.changes import devices_moved, fleet_changed
 
+        devices_moved.connect(lambda moves, **_: follow(moves), weak=False, dispatch_uid="scheduler.follow")
         fleet_changed.connect(lambda **_: request_pass(), weak=False, dispatch_uid="scheduler.request_pass")

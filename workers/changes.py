@@ -15,6 +15,8 @@ from workers.models import Worker
 
 fleet_changed = Signal()
 """Sent after every bump. A doorbell: whoever misses it finds the change at the next pass anyway."""
+devices_moved = Signal()
+"""Sent inside the transaction in which devices get other indices: `moves` is worker id -> former index -> new one."""
 
 
 def bump(worker_ids: Iterable[int]) -> None:

@@ -5,7 +5,7 @@ names are cut off only in the table that nvidia-smi draws. Of six others NVML gi
 
     reading                        not from NVML                            so the probe
     r610_header_renamed            how nvidia-smi calls things now          reads the driver's number, and no text
-    h100_mig…, h200_mig…, a100_mig…   which instances nvidia-smi -L lists   offers no device in MIG mode, and no instance
+    h100_mig…, h200_mig…, a100_…   which instances nvidia-smi -L lists      offers no device that is in MIG mode
     jetson_orin_jp6                the compute capability (CUDA knows it)   leaves it unknown
     fallen_off_without_xid         the kernel's words                       counts the devices on the PCI bus
     hbm_degrading                  that rows were remapped before, too      goes by the Xids of this boot

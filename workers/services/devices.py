@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db.models import F
+
 from scheduler.core.fleet import DEFAULT_FOREIGN_ALLOWANCE_BYTES, DeviceView
-from workers.models import Device
+from workers.changes import devices_moved
+from workers.models import Device, Event
 
 _MATCHED = ("index", "uuid", "model", "present", "healthy", "health_note", "foreign_memory")
 _READ = ("healthy", "health_note", "utilisation", "memory_used", "foreign_memory", "processes")
@@ -46,15 +49,20 @@ def sync_devices(found: Mapping[int, tuple[Sequence[DeviceView], frozenset[int]]
     new: list[Device] = []
     changed: list[Device] = []
     moving: list[int] = []
+    moved: dict[int, dict[int, int]] = {}
     for worker_id, (views, missing) in found.items():
         before = {row.pk: _state(row) for row in rows[worker_id]}
         new += _matched(worker_id, rows[worker_id], views, missing)
         changed += [row for row in rows[worker_id] if _state(row) != before[row.pk]]
-        moving += [row.pk for row in rows[worker_id] if row.index != before[row.pk][0]]
+        moves = {row.pk: (before[row.pk][0], row.index) for row in rows[worker_id] if row.index != before[row.pk][0]}
+        moving += moves
+        moved[worker_id] = dict(moves.values())
     if moving:  # two devices may have changed places: neither index may be taken while the other moves
         Device.objects.filter(pk__in=moving).update(present=False)
     Device.objects.bulk_update(changed, _MATCHED)
     Device.objects.bulk_create(new)
+    if moving:
+        devices_moved.send(sender=Device, moves={key: moves for key, moves in moved.items() if moves})
     return {row.worker_id for row in (*new, *changed)}
 
 
@@ -72,18 +80,23 @@ def take_readings(
         return set()
     changed: list[Device] = []
     altered: set[int] = set()
-    for row in Device.objects.filter(worker__in={worker_id for worker_id, _ in told}, present=True):
+    events: list[Event] = []
+    rows = Device.objects.filter(worker__in={worker_id for worker_id, _ in told}, present=True)
+    for row in rows.annotate(worker_name=F("worker__name")):
         reading = told.get((row.worker_id, row.uuid or row.index)) or told.get((row.worker_id, row.index))
         if reading is None or not _is_new(row, reading, now):
             continue
-        before = _usable(row, allowances.get(row.worker_id))
+        before, healthy = _usable(row, allowances.get(row.worker_id)), row.healthy
         for name in _READ:
             setattr(row, name, getattr(reading, name))
+        if healthy != row.healthy:
+            events.append(_health_event(row, row.worker_name, healthy, now))
         row.processes, row.read_at = list(reading.processes), now
         changed.append(row)
         if before != _usable(row, allowances.get(row.worker_id)):
             altered.add(row.worker_id)
     Device.objects.bulk_update(changed, [*_READ, "read_at"])
+    Event.objects.bulk_create(events)
     return altered
 
 
@@ -93,12 +106,21 @@ def _is_new(row: Device, reading: Reading, now: datetime) -> bool:
     return any(getattr(row, name) != getattr(reading, name) for name in _READ if name != "processes")
 
 
+def _health_event(row: Device, worker: str, before: bool | None, now: datetime) -> Event:
+    words = {None: "unknown", True: "healthy", False: "unhealthy"}
+    return Event(
+        at=now, actor=f"worker:{worker}", subject_kind="worker", subject=worker, verb="device health",
+        before=words[before], after=words[row.healthy], cause=row.health_note[:200],
+        detail={"device": row.index, "uuid": row.uuid},
+    )  # fmt: skip
+
+
 def _usable(row: Device, allowance: int | None) -> tuple[bool, bool]:
     bound = DEFAULT_FOREIGN_ALLOWANCE_BYTES if allowance is None else allowance
     return row.healthy is not False, (row.foreign_memory or 0) <= bound
 
 
-def _state(row: Device) -> tuple[object, ...]:
+def _state(row: Device) -> tuple[Any, ...]:
     return tuple(getattr(row, name) for name in _MATCHED)
 
 
@@ -125,6 +147,7 @@ def _matched(worker_id: int, rows: list[Device], views: Iterable[DeviceView], mi
 def _write(row: Device, view: DeviceView, *, present: bool) -> None:
     stays = row.pk is not None and row.present and present and view.healthy is None
     row.index, row.uuid, row.model, row.present = view.index, view.uuid, view.model or "", present
-    row.foreign_memory = view.foreign_memory_bytes if present else None
+    if not stays or view.foreign_memory_bytes is not None:
+        row.foreign_memory = view.foreign_memory_bytes if present else None
     if not stays:
         row.healthy, row.health_note = view.healthy, view.health_note
