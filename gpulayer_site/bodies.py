@@ -16,7 +16,7 @@ from scheduler.json_text import read_json
 from workers.refusals import Refused
 from workers.wire import MAX_ID, body_text
 
-MAX_BODY = {"/api/agent/v1/": 2 * 1024 * 1024, "/api/": 256 * 1024}
+MAX_BODY = {"/api/agent/v1/": 2 * 1024 * 1024, "/api/v1/bundles/": 1024 * 1024, "/api/": 256 * 1024}
 """Bytes a body may have, by the first matching beginning of the path."""
 _WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")
 """Nothing reads a body of these."""

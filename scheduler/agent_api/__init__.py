@@ -2,9 +2,10 @@
 
 from ninja import Router
 
-from scheduler.agent_api import fleet, sessions, tasks
+from scheduler.agent_api import files, fleet, sessions, tasks
 
 router = Router()
 router.add_router("", sessions.router)
 router.add_router("", tasks.router)
+router.add_router("", files.router)
 router.add_router("", fleet.router)

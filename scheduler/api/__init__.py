@@ -2,12 +2,15 @@
 
 from ninja import Router
 
-from scheduler.api import acts, jobs, logs, machines, replay, why
+from scheduler.api import acts, deleting, files, holds, jobs, logs, machines, replay, why
 
 router = Router()
 router.add_router("", jobs.router)
 router.add_router("", acts.router)
+router.add_router("", deleting.router)
 router.add_router("", logs.router)
+router.add_router("", files.router)
+router.add_router("", holds.router)
 router.add_router("", replay.router)
 router.add_router("", why.router)
 router.add_router("", machines.router)

@@ -16,7 +16,7 @@ from scheduler.core.codec import decision_to_document
 from scheduler.core.explain import Answer, answer, funnel
 from scheduler.documents import LONGEST_TEXT, Format, read_text
 from scheduler.models import Job
-from scheduler.services import jobs
+from scheduler.services import holds, jobs
 from scheduler.services.pausing import UNTIL_RESUMED, paused_words
 from scheduler.services.recorded import Recorded, recorded
 from workers.refusals import NotFound, Refused
@@ -141,7 +141,15 @@ def job_detail(request: HttpRequest, job_id: str) -> dict[str, Any]:
         "cloned_from": job.cloned_from.job_id if job.cloned_from else None,
         "clones": list(job.clones.order_by("pk").values_list("job_id", flat=True)[:MOST_CLONES]),
         "spec": jobs.document_for(request.user, job),
+        "hold": _hold(job),
     }
+
+
+def _hold(job: Job) -> dict[str, Any] | None:
+    if holds.seconds_asked(job) is None:
+        return None
+    latest = holds.latest_end(job) if job.hold_until else None
+    return {"until": job.hold_until, "latest": latest, "access": holds.access(job)}
 
 
 def _answer(job: Job, kept: Recorded) -> Answer:

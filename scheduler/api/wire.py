@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
+from scheduler.api.wire_holds import HoldOut
 from workers.wire import Answer, Count, Id, Line
 
 MOST_ROWS = 200
@@ -83,6 +84,8 @@ class JobDetailOut(JobOut):
     """The jobs that are clones or retries of it."""
     spec: dict[str, Any]
     """Of secrets it has the names."""
+    hold: HoldOut | None
+    """Null for a job that runs a command."""
 
 
 class JobsOut(Answer):

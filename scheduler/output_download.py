@@ -1,0 +1,22 @@
+"""An output as a file: bytes to be kept, never anything that a browser opens here."""
+
+from __future__ import annotations
+
+from django.http import StreamingHttpResponse
+from django.utils.http import content_disposition_header
+
+from scheduler.log_download import HEADERS
+from scheduler.models import OutputFile
+from scheduler.services.outputs import parts
+
+
+def as_attachment(row: OutputFile, *, offset: int = 0) -> StreamingHttpResponse:
+    """Its bytes from `offset`, under the last part of its path."""
+    name = row.path.rsplit("/", 1)[-1]
+    headers = {
+        **HEADERS,
+        "Content-Type": "application/octet-stream",
+        "Content-Disposition": content_disposition_header(True, name) or "attachment",
+        "Content-Length": str(max(row.size - offset, 0)),
+    }
+    return StreamingHttpResponse(parts(row, offset=offset), headers=headers)
