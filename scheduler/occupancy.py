@@ -15,8 +15,9 @@ from scheduler.snapshot import take_fleet
 
 @dataclass(frozen=True, slots=True)
 class TaskOn:
-    """One task that holds something of a worker."""
+    """One task that holds something of a worker. `key`: by which agents name it."""
 
+    key: int
     job_id: str
     name: str
     owner: str
@@ -38,6 +39,7 @@ def tasks_on(worker_id: int) -> tuple[TaskOn, ...]:
     rows = Task.objects.filter(worker=worker_id, released_at__isnull=True).select_related("attempt__job__owner")
     return tuple(
         TaskOn(
+            key=task.pk,
             job_id=task.attempt.job.job_id,
             name=task.attempt.job.name,
             owner=task.attempt.job.owner.get_username(),

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 
 from django.utils import timezone
 
 from scheduler.core.explain import size
 from scheduler.core.fleet import EnvironmentView, WorkerFacts, WorkerView
 from workers.devices import DeviceBox, device_boxes, free_count, summary
-from workers.models import Device, Liveness, Worker
+from workers.models import Liveness, Worker
 from workers.moments import duration
 
 FRESH_SECONDS = 20
@@ -34,6 +33,8 @@ class Environment:
     python: str | None
     frameworks: tuple[str, ...] | None
     extras: str
+    why: str = ""
+    """Why it could not be asked this time."""
 
     @property
     def first_frameworks(self) -> tuple[str, ...]:
@@ -59,24 +60,8 @@ class Fact:
 
     name: str
     value: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceRow:
-    """One device with who holds it and how it does."""
-
-    box: DeviceBox
-    row: Device | None
-    task: Any | None
-
-    @property
-    def memory(self) -> str | None:
-        """Its size, and how much of it is used where that is known."""
-        size_bytes = self.box.view.memory_bytes if self.box.view else None
-        if size_bytes is None:
-            return None
-        used = self.row.memory_used if self.row else None
-        return size(size_bytes) if used is None else f"{size(used)} of {size(size_bytes)}"
+    why: str = ""
+    """Why it could not be read this time."""
 
 
 class WorkerRow:
@@ -153,7 +138,9 @@ class WorkerRow:
     @property
     def environments(self) -> list[Environment]:
         """Its environments, `default` first."""
-        return [_environment(name, env) for name, env in self.view.facts.environments] if self.view else []
+        why = self.worker.unknown
+        environments = self.view.facts.environments if self.view else ()
+        return [_environment(name, env, why.get(f"environments.{name}", "")) for name, env in environments]
 
     @property
     def torches(self) -> list[tuple[str, str]]:
@@ -163,40 +150,37 @@ class WorkerRow:
     @property
     def facts(self) -> list[Fact]:
         """What it has, including what is unknown."""
-        return _facts(self.view) if self.view else []
+        return _facts(self.view, self.worker.unknown) if self.view else []
 
 
-def device_rows(row: WorkerRow, devices: Iterable[Device], tasks: Sequence[Any]) -> list[DeviceRow]:
-    """Each device of a worker with its readings and the task that holds it."""
-    readings = {device.index: device for device in devices}
-    held = {index: task for task in tasks for index in task.devices}
-    return [DeviceRow(box, readings.get(box.index), held.get(box.index)) for box in row.boxes]
-
-
-def _environment(name: str, env: EnvironmentView) -> Environment:
+def _environment(name: str, env: EnvironmentView, why: str) -> Environment:
     listed = None if env.frameworks is None else tuple(f"{key} {version or '?'}" for key, version in env.frameworks)
     parts = ((env.launchers or ()), (env.comm_backends or ()))
-    return Environment(name, env.python, listed, "; ".join(", ".join(part) for part in parts if part))
+    return Environment(name, env.python, listed, "; ".join(", ".join(part) for part in parts if part), why)
 
 
-def _facts(view: WorkerView) -> list[Fact]:
+def _facts(view: WorkerView, why: Mapping[str, str]) -> list[Fact]:
     facts = view.facts
     devices = facts.devices
     capabilities = sorted({device.compute_capability for device in devices or () if device.compute_capability})
-    drivers = [Fact("Driver", facts.driver), Fact("Compute capability", ", ".join(capabilities) or None)]
+    unread = next((text for path, text in why.items() if path.endswith(".compute_capability")), "")
+    drivers = [
+        Fact("Driver", facts.driver, why.get("driver", "")),
+        Fact("Compute capability", ", ".join(capabilities) or None, unread),
+    ]
     place = [Fact(name, value) for name, value in (("Provider", facts.provider), ("Region", facts.region)) if value]
     slots = facts.max_concurrent_tasks
     return [
-        Fact("GPUs", None if devices is None else summary(view)),
+        Fact("GPUs", None if devices is None else summary(view), why.get("devices", "")),
         *(drivers if devices or devices is None else ()),
         Fact("CPU cores", None if facts.cpu_millicores is None else f"{facts.cpu_millicores / 1000:g}"),
         Fact("RAM", None if facts.memory_bytes is None else size(facts.memory_bytes)),
-        Fact("Disk for jobs", None if facts.disk_bytes is None else size(facts.disk_bytes)),
-        Fact("System", _system(facts)),
-        Fact("Architecture", facts.arch),
+        Fact("Disk for jobs", None if facts.disk_bytes is None else size(facts.disk_bytes), why.get("disk", "")),
+        Fact("System", _system(facts), why.get("os", why.get("os_version", ""))),
+        Fact("Architecture", facts.arch, why.get("arch", "")),
         *place,
         Fact("Tasks at once", "one per usable GPU, at least 1" if slots is None else str(slots)),
-        Fact("Address for gangs", facts.advertise_address),
+        Fact("Address for gangs", facts.advertise_address, why.get("advertise_address", "")),
     ]
 
 

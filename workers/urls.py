@@ -2,9 +2,10 @@
 
 from django.urls import path, re_path
 
-from workers import views
+from workers import views, views_accept
 
 urlpatterns = [
     path("workers", views.worker_list, name="workers"),
+    path("workers/<str:name>/accept", views_accept.accept, name="worker-accept"),
     re_path(r"^workers/(?P<name>[^\x00-\x1f\x7f]+)$", views.worker, name="worker"),
 ]

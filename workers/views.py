@@ -16,7 +16,9 @@ from scheduler.core.spec import Origin
 from workers.live import respond
 from workers.paging import asked_of, by_key, link
 from workers.queries import STATES, found_workers, live_workers, state_counts
-from workers.rows import WorkerRow, device_rows
+from workers.rows import WorkerRow
+from workers.rows_devices import device_rows
+from workers.services.offers import offer_of
 
 ViewsOf = Callable[[Sequence[str]], Mapping[str, WorkerView]]
 """Workers by name as a pass would see them now; those it would not see are left out."""
@@ -73,6 +75,7 @@ def worker(request: HttpRequest, name: str, views_of: ViewsOf, tasks_on: TasksOn
         "nav": "workers",
         "row": row,
         "tasks": tasks,
-        "devices": device_rows(row, found.devices.order_by("index"), tasks),
+        "devices": device_rows(row, found.devices.order_by("index", "-present"), tasks),
+        "offer": offer_of(found),
     }
     return respond(request, page="workers/worker.html", fragment="workers/_worker.html", context=context)

@@ -119,9 +119,10 @@ def meter(percent: int) -> SafeString:
 
 
 @register.simple_tag
-def unknown() -> SafeString:
-    """The mark of a value that nobody reported."""
-    return format_html('<span class="unk">{}</span>', "? unknown")
+def unknown(why: str = "") -> SafeString:
+    """The mark of a value that nobody reported, and the reason where it has one."""
+    mark = format_html('<span class="unk">{}</span>', "? unknown")
+    return format_html('{} <span class="muted">({})</span>', mark, why) if why else mark
 
 
 @register.simple_tag(takes_context=True)
@@ -193,6 +194,15 @@ def linked(text: str, worker: str) -> SafeString | str:
     if not name:
         return text
     return format_html('{}<a href="{}">{}</a>{}', before, reverse("worker", args=[name]), name, after)
+
+
+@register.simple_tag
+def coded(text: str) -> SafeString:
+    """A text in which what stands between backticks is code."""
+    pieces = enumerate(text.split("`"))
+    return format_html_join(
+        "", "{}", ((format_html("<code>{}</code>", piece) if at % 2 else piece,) for at, piece in pieces)
+    )
 
 
 @register.simple_tag
