@@ -13,13 +13,14 @@ from pydantic import Field
 
 from workers import services
 from workers.auth import create_enrolment_token
-from workers.models import Worker
+from workers.models import EnrolmentToken, Worker
 from workers.refusals import Refused
-from workers.wire import Answer, Body, Line, refusals
+from workers.wire import Answer, Body, Id, Line, refusals
 
 router = Router(tags=["operators"])
 
 MOST_USES = 10_000
+MOST_TOKENS = 500
 Note = Annotated[Line, Field(max_length=200)]
 
 
@@ -39,6 +40,26 @@ class WorkerTokenOut(Answer):
     expires_at: datetime
 
 
+class LiveTokenOut(Answer):
+    """A token that still lets somebody in. Of the token itself it has the first characters."""
+
+    id: int
+    prefix: str
+    note: str
+    origin: str
+    simulated: bool
+    uses_left: int
+    expires_at: datetime
+    created_at: datetime
+    created_by: str | None
+
+
+class LiveTokensOut(Answer):
+    """The newest first."""
+
+    items: list[LiveTokenOut]
+
+
 class DrainIn(Body):
     """Why."""
 
@@ -53,10 +74,24 @@ class IntentOut(Answer):
     intent_note: str
 
 
+class LivenessOut(Answer):
+    """Whether the server hears of the worker."""
+
+    name: str
+    liveness: str
+
+
+class AskedOut(Answer):
+    """When its agent was asked to replace its credential."""
+
+    name: str
+    rotation_asked_at: datetime | None
+
+
 @router.post("worker-tokens", response={201: WorkerTokenOut, **refusals(403, body=True)})
 def create_worker_token(request: HttpRequest, payload: WorkerTokenIn) -> Any:
     """Make an enrolment token, good for an hour. Operators may."""
-    _operators_only(request)
+    operators_only(request)
     secret, row = create_enrolment_token(
         uses=payload.uses,
         origin=payload.origin or "",
@@ -68,26 +103,65 @@ def create_worker_token(request: HttpRequest, payload: WorkerTokenIn) -> Any:
     return Status(201, {"token": secret, "expires_at": row.expires_at})
 
 
+@router.get("worker-tokens", response={200: LiveTokensOut, **refusals(403)})
+def list_worker_tokens(request: HttpRequest) -> Any:
+    """Enrolment tokens with uses left that have not expired. Operators may."""
+    operators_only(request)
+    return {"items": [_token(row) for row in services.live_tokens(now=timezone.now())[:MOST_TOKENS]]}
+
+
+@router.post("worker-tokens/{token_id}/revoke", response={200: LiveTokenOut, **refusals(403, 404, body=True)})
+def revoke_worker_token(request: HttpRequest, token_id: Path[Id]) -> Any:
+    """End an enrolment token; who came in by it stays. Operators may."""
+    operators_only(request)
+    return _token(services.revoke_token(token_id=token_id, actor=actor_of(request), now=timezone.now()))
+
+
 @router.post("workers/{name}/drain", response={200: IntentOut, **refusals(403, 404, body=True)})
 def drain_worker(request: HttpRequest, name: Path[str], payload: DrainIn) -> Any:
     """Give the worker no more work; what runs there runs on. Operators may."""
-    _operators_only(request)
-    return _intent(services.drain(name=name, note=payload.note, actor=_actor(request), now=timezone.now()))
+    operators_only(request)
+    return _intent(services.drain(name=name, note=payload.note, actor=actor_of(request), now=timezone.now()))
 
 
 @router.post("workers/{name}/undrain", response={200: IntentOut, **refusals(403, 404, body=True)})
 def undrain_worker(request: HttpRequest, name: Path[str]) -> Any:
     """Let the worker have work again. Operators may."""
-    _operators_only(request)
-    return _intent(services.undrain(name=name, actor=_actor(request), now=timezone.now()))
+    operators_only(request)
+    return _intent(services.undrain(name=name, actor=actor_of(request), now=timezone.now()))
 
 
-def _operators_only(request: HttpRequest) -> None:
+@router.post("workers/{name}/revoke", response={200: LivenessOut, **refusals(403, 404, body=True)})
+def revoke_worker(request: HttpRequest, name: Path[str]) -> Any:
+    """End the worker's credential: its agent is let in no more, ends its tasks and goes. Operators may."""
+    operators_only(request)
+    worker = services.revoke(name=name, actor=actor_of(request), now=timezone.now())
+    return {"name": worker.name, "liveness": worker.liveness}
+
+
+@router.post("workers/{name}/rotate", response={200: AskedOut, **refusals(403, 404, 409, body=True)})
+def rotate_worker(request: HttpRequest, name: Path[str]) -> Any:
+    """Have the worker's agent replace its credential at its next call. Operators may."""
+    operators_only(request)
+    worker = services.ask_to_rotate(name=name, actor=actor_of(request), now=timezone.now())
+    assert worker.credential is not None
+    return {"name": worker.name, "rotation_asked_at": worker.credential.rotation_asked_at}
+
+
+def _token(row: EnrolmentToken) -> dict[str, Any]:
+    fields = ("id", "prefix", "note", "origin", "simulated", "uses_left", "expires_at", "created_at")
+    made_by = row.created_by.get_username() if row.created_by else None
+    return {**{name: getattr(row, name) for name in fields}, "created_by": made_by}
+
+
+def operators_only(request: HttpRequest) -> None:
+    """Raise Refused (403) for everybody else."""
     if not request.user.is_staff:
         raise Refused("operators_only", "only operators may do this", status=403)
 
 
-def _actor(request: HttpRequest) -> str:
+def actor_of(request: HttpRequest) -> str:
+    """The caller, for events."""
     return f"user:{request.user.get_username()}"
 
 

@@ -8,16 +8,19 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja.security import HttpBearer
 
-from workers.models import Credential, EnrolmentToken
+from workers.models import Credential, EnrolmentToken, Event
 from workers.refusals import Unauthorized
 
 ENROLMENT_PREFIX = "gle_"
 CREDENTIAL_PREFIX = "glw_"
 ENROLMENT_LIFE = timedelta(minutes=60)
+LAST_USE_STEP = timedelta(minutes=1)
+"""How exact a credential's last use is: a write for each call would take the database's write lock each time."""
 SHOWN = 10
 """Characters of a token that are kept, to recognise it by."""
 
@@ -32,6 +35,7 @@ def hashed(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+@transaction.atomic
 def create_enrolment_token(
     *, uses: int, origin: str, simulated: bool, note: str, created_by: User | None, now: datetime
 ) -> tuple[str, EnrolmentToken]:
@@ -48,14 +52,52 @@ def create_enrolment_token(
         created_at=now,
         created_by=created_by,
     )
+    Event.objects.create(
+        at=now, actor=f"user:{created_by.get_username()}" if created_by else "server", subject_kind="token",
+        subject=row.prefix, verb="created", after=f"{uses} use{'s' if uses > 1 else ''}", cause=note,
+    )  # fmt: skip
     return secret, row
 
 
 def create_credential(*, fleet: bool, now: datetime) -> tuple[str, Credential]:
     """A credential for one worker, or for a fleet of simulated ones; the secret is returned once."""
-    secret = new_secret(CREDENTIAL_PREFIX)
-    row = Credential.objects.create(hash=hashed(secret), prefix=secret[:SHOWN], fleet=fleet, created_at=now)
+    secret, digest = new_credential_secret()
+    row = Credential.objects.create(hash=digest, prefix=secret[:SHOWN], fleet=fleet, created_at=now)
     return secret, row
+
+
+def new_credential_secret() -> tuple[str, str]:
+    """A secret for a credential, and what is stored of it."""
+    secret = new_secret(CREDENTIAL_PREFIX)
+    return secret, hashed(secret)
+
+
+def credential_of(secret: str, *, now: datetime) -> Credential | None:
+    """The credential with this secret, its use noted; None for an unknown one.
+
+    The first use of a successor puts it in the old one's place. Raises Unauthorized for a revoked one.
+    """
+    digest = hashed(secret)
+    known = Credential.objects.filter(hash=digest).first()
+    found = known or Credential.objects.filter(next_hash=digest).first()
+    if found is None:
+        return None
+    if found.revoked_at is not None:
+        raise Unauthorized("credential_revoked", "this worker's credential was revoked; enrol it again")
+    if known is None:
+        return _succeeded(found, digest, now)
+    if found.last_used_at is None or now - found.last_used_at >= LAST_USE_STEP:
+        Credential.objects.filter(pk=found.pk).update(last_used_at=now)
+    return found
+
+
+def _succeeded(found: Credential, digest: str, now: datetime) -> Credential | None:
+    """Of several first uses at once one does it; None where another successor was asked for at this moment."""
+    new = {"hash": digest, "prefix": found.next_prefix, "rotated_at": now, "last_used_at": now}
+    gone = {"next_hash": None, "next_prefix": "", "rotation_asked_at": None}
+    Credential.objects.filter(pk=found.pk, next_hash=digest).update(**new, **gone)
+    found.refresh_from_db()
+    return found if found.hash == digest else None
 
 
 class EnrolmentBearer(HttpBearer):
@@ -78,10 +120,7 @@ class CredentialBearer(HttpBearer):
 
     def authenticate(self, request: HttpRequest, token: str) -> Any | None:
         """The credential's row; None for an unknown one. Raises Unauthorized for one that was revoked."""
-        found = Credential.objects.filter(hash=hashed(token.strip())).first()
-        if found is not None and found.revoked_at is not None:
-            raise Unauthorized("credential_revoked", "this worker's credential was revoked; enrol it again")
-        return found
+        return credential_of(token.strip(), now=timezone.now())
 
 
 def caller(request: HttpRequest) -> Credential:

@@ -6,14 +6,18 @@ from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils import timezone
 from ninja import Path, Query, Router
 
 from scheduler import queries
 from scheduler.api.wire import WorkerDetailOut, WorkersAsked, WorkersOut
 from scheduler.core.codec import worker_to_document
 from scheduler.core.fleet import WorkerView
+from scheduler.services.leaving import retire_worker
+from workers.api import IntentOut, actor_of, operators_only
 from workers.devices import device_boxes, free_count, summary
 from workers.refusals import NotFound
+from workers.services.offers import offer_of
 from workers.wire import refusals
 
 router = Router(tags=["workers"])
@@ -36,7 +40,18 @@ def get_worker(request: HttpRequest, name: Path[str]) -> Any:
         **worker_document(row),
         "devices": list(row.worker.devices.order_by("index", "pk")),
         "document": worker_to_document(row.view) if row.view else None,
+        "unknown": row.worker.unknown,
+        "offered": offer_of(row.worker),
     }
+
+
+@router.post(
+    "workers/{name}/retire", response={200: IntentOut, **refusals(403, 404, 409, body=True)}, tags=["operators"]
+)
+def retire(request: HttpRequest, name: Path[str]) -> Any:
+    """Take a worker out for good, once nothing runs there any more; its name is free then. Operators may."""
+    operators_only(request)
+    return retire_worker(name=name, actor=actor_of(request), now=timezone.now())
 
 
 def worker_document(row: queries.WorkerRow) -> dict[str, Any]:

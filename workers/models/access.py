@@ -50,6 +50,8 @@ class Credential(models.Model):
     next_hash = models.CharField(max_length=64, null=True, blank=True, unique=True)
     """Of its successor, which takes its place when it is first used."""
     next_prefix = models.CharField(max_length=16, blank=True)
+    rotation_asked_at = models.DateTimeField(null=True, blank=True)
+    """When an operator wanted a successor; nothing once that is in use."""
     revoked_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
