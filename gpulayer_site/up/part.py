@@ -12,6 +12,8 @@ from gpulayer_site.up import linux
 from gpulayer_site.up.parts import Recipe
 
 _FIRST_DELAY, _LONGEST_DELAY = 0.5, 30.0
+# Who had been ready can start: it is needed again soon, whatever ended it.
+_LONGEST_DELAY_OF_READY = 4.0
 # Who ran for this long had started well: its next crash is a new story.
 _STEADY_SECONDS = 60.0
 _LONGEST_LINE = 16 * 1024
@@ -24,6 +26,8 @@ class Part:
         self.recipe = recipe
         self.process: subprocess.Popen[bytes] | None = None
         self.ready = False
+        self.was_ready = False
+        """Whether it was before it ended the last time."""
         self.crashes = 0
         self.restart_at: float | None = None
         self._started_at = 0.0
@@ -75,13 +79,14 @@ class Part:
             yield self._rest.decode(errors="replace")
         assert self.process.stdout is not None
         self.process.stdout.close()
-        self.process, self.ready = None, False
+        self.process, self.was_ready, self.ready = None, self.ready, False
 
     def restart_later(self) -> float:
         """Plan the next start and return in how many seconds: twice as long after each crash."""
         if time.monotonic() - self._started_at > _STEADY_SECONDS:
             self.crashes = 0
-        delay = min(_FIRST_DELAY * 2**self.crashes, _LONGEST_DELAY)
+        longest = _LONGEST_DELAY_OF_READY if self.was_ready else _LONGEST_DELAY
+        delay = min(_FIRST_DELAY * 2**self.crashes, longest)
         self.crashes += 1
         self.restart_at = time.monotonic() + delay
         return delay
