@@ -9,7 +9,9 @@ from gpulayer_site import __version__
 # name -> (where it is, what `gpulayer --help` says of it)
 _COMMANDS = {
     "up": ("gpulayer_site.cli_server:up", "Start everything here: server, broker, worker and an agent for this host."),
+    "run": ("scheduler.cli_run:run", "Run a command on a worker, with the files of this folder."),
     "job": ("scheduler.cli:job", "Submit jobs, see where they were placed and why, read logs, cancel."),
+    "hold": ("scheduler.cli_hold:hold", "Hold devices for yourself: an address to ssh to, for some hours."),
     "worker": ("workers.cli:worker", "List machines, let one take jobs, or simulate a fleet."),
     "schedule": ("scheduler.cli_offline:schedule", "Decide jobs against workers from files, without a server."),
     "compat": (

@@ -9,6 +9,7 @@ from time import sleep
 from typing import Any, NoReturn
 
 import click
+import httpx
 
 from gpulayer_site.data_folder import data_folder
 from workers.agent.transport import ONCE, AddressError, RefusedError, Retry, Transport, UnreachableError
@@ -81,6 +82,17 @@ class People:
             retry=Retry(_wait, tries=4),
         )  # fmt: skip
 
+    def put_bytes(self, path: str, data: bytes, **params: str | int) -> Any:
+        """The answer to some bytes. Sent again where no answer came: only where the same bytes again are fine."""
+        return self._call(
+            "PUT", path, content=data, params=params, headers={"Content-Type": "application/octet-stream"},
+            retry=Retry(_wait, tries=6),
+        )  # fmt: skip
+
+    def get_bytes(self, path: str, **params: str | int) -> bytes:
+        """What is there, as it is."""
+        return self._answer("GET", path, params=params, retry=Retry(_wait, tries=6)).content
+
     def delete(self, path: str) -> Any:
         """The answer to a deletion."""
         return self._call("DELETE", path)
@@ -89,18 +101,22 @@ class People:
         """Close the connections."""
         self._transport.close()
 
-    def _call(self, method: str, path: str, *, retry: Retry = ONCE, **options: Any) -> Any:
+    def _call(self, method: str, path: str, **options: Any) -> Any:
+        response = self._answer(method, path, **options)
         try:
-            response = self._transport.call(method, ROOT + path, retry=retry, **options)
             return response.json() if response.content else None
+        except ValueError as error:
+            raise Failure(f"{self.url} answered, but it is no gpulayer server", NO_ACCESS) from error
+
+    def _answer(self, method: str, path: str, *, retry: Retry = ONCE, **options: Any) -> httpx.Response:
+        try:
+            return self._transport.call(method, ROOT + path, retry=retry, **options)
         except RefusedError as error:
             _fail(error, self._source)
         except UnreachableError as error:
             raise Failure(
                 f"{error}\n\nhint: is it running? The address comes from {self._source}", NO_ACCESS
             ) from error
-        except ValueError as error:
-            raise Failure(f"{self.url} answered, but it is no gpulayer server", NO_ACCESS) from error
 
 
 def connect() -> People:

@@ -1,6 +1,5 @@
 """`gpulayer job …`: submit, look, follow, wait. Over HTTP; no Django here."""
 
-import sys
 import uuid
 from pathlib import Path
 from time import sleep
@@ -11,14 +10,12 @@ import click
 from gpulayer_site.client import Failure, People, connect
 from gpulayer_site.terminal import say, say_if_full, table, write_json
 from scheduler.cli_acts import COMMANDS as ACTS
+from scheduler.cli_follow import POLL_SECONDS, copy_log, exit_as, follow, page_of, text_of
+from scheduler.cli_outputs import outputs
 from scheduler.cli_paths import job_path
 from scheduler.cli_replay import replay
 from scheduler.cli_status import print_status
 from scheduler.cli_whys import changes, explain, rollup, why_not
-
-ENDED = frozenset({"succeeded", "failed", "cancelled", "timed_out"})
-POLL_SECONDS = 0.7
-TIMED_OUT, NEVER_RAN, CANCELLED, LEFT = 124, 125, 130, 130
 
 
 @click.group()
@@ -31,7 +28,7 @@ def job() -> None:
     """
 
 
-for _command in (*ACTS, explain, why_not, changes, rollup, replay):
+for _command in (*ACTS, outputs, explain, why_not, changes, rollup, replay):
     job.add_command(_command)
 
 
@@ -50,19 +47,19 @@ def submit(file: Path, watch: bool, as_json: bool) -> None:
       gpulayer job submit train.yaml --watch
       echo '{name: hello, command: [echo, hi], target: local}' | gpulayer job submit -
     """
-    text = _read(file)
+    text = text_of(file)
     kind = "application/json" if file.suffix == ".json" else "application/yaml"
     people = connect()
     made = people.post_text("jobs", text, kind, {"Idempotency-Key": str(uuid.uuid4())})
     if as_json:
         write_json(made)
     elif watch:
-        click.echo(f"{made['job_id']} submitted: {_page(people, made)}", err=True)
+        click.echo(f"{made['job_id']} submitted: {page_of(people, made)}", err=True)
     else:
         click.echo(f"{made['job_id']} submitted")
-        say(f"{_page(people, made)}")
+        say(f"{page_of(people, made)}")
     if watch:
-        _exit_as(_follow(people, made["job_id"], with_log=True))
+        exit_as(follow(people, made["job_id"], with_log=True))
 
 
 @job.command("list")
@@ -132,7 +129,7 @@ def logs(job_id: str, follow: bool, as_json: bool) -> None:
     people = connect()
     offset = 0
     while True:
-        offset, ended = _copy_log(people, job_id, offset, as_json=as_json)
+        offset, ended = copy_log(people, job_id, offset, as_json=as_json)
         if ended or not follow:
             return
         sleep(POLL_SECONDS)
@@ -152,21 +149,7 @@ def wait(job_id: str) -> None:
     Example:
       gpulayer job wait j-7 && echo done
     """
-    _exit_as(_follow(connect(), job_id, with_log=False))
-
-
-def _read(file: Path) -> str:
-    try:
-        return (sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()).decode("utf-8-sig")
-    except OSError as error:
-        raise Failure(f"{file}: {error.strerror}", 2) from error
-    except UnicodeDecodeError as error:
-        raise Failure(f"{file}: no UTF-8 text (byte {error.start:,})", 2) from error
-
-
-def _page(people: People, found: dict[str, Any]) -> str:
-    address = str(found.get("url") or f"/jobs/{found['job_id']}")
-    return address if "://" in address else people.url + address
+    exit_as(follow(connect(), job_id, with_log=False))
 
 
 def _decision(people: People, job_id: str, *, grouped: bool) -> dict[str, Any] | None:
@@ -178,55 +161,3 @@ def _decision(people: People, job_id: str, *, grouped: bool) -> dict[str, Any] |
             return None
         raise
     return document
-
-
-def _follow(people: People, job_id: str, *, with_log: bool) -> dict[str, Any]:
-    """Wait for the job's end, telling what changes on standard error; the answer is the job then."""
-    offset, told = 0, ""
-    try:
-        while True:
-            found: dict[str, Any] = people.get(job_path(job_id))
-            why = "" if found["state"] == "succeeded" else found["short_answer"] or ""
-            state = found["state"].replace("_", " ")
-            news = f"{job_id} {why if why.startswith(state) else f'{state}: {why}'.removesuffix(': ')}"
-            if news != told:
-                click.echo(news, err=True)
-                told = news
-            if with_log:
-                offset, _ = _copy_log(people, job_id, offset)
-            if found["state"] in ENDED:
-                return found
-            sleep(POLL_SECONDS)
-    except KeyboardInterrupt:
-        click.echo(f"\n{job_id} goes on; `gpulayer job cancel {job_id}` ends it", err=True)
-        sys.exit(LEFT)
-
-
-def _copy_log(people: People, job_id: str, offset: int, *, as_json: bool = False) -> tuple[int, bool]:
-    """Print everything from `offset` on; the answer is where it ends now, and whether that is the end."""
-    while True:
-        page = people.get(job_path(job_id, "log"), offset=offset, format="json")
-        for record in page["records"]:
-            if as_json:
-                write_json(record, lines=True)
-            else:
-                click.echo(record["text"], nl=False, err=record["stream"] == "stderr")
-        if page["next"] == offset or page["next"] >= page["size"]:
-            return page["next"], bool(page["ended"])
-        offset = page["next"]
-
-
-def _exit_as(found: dict[str, Any]) -> None:
-    sys.exit(exit_code_of(found))
-
-
-def exit_code_of(found: dict[str, Any]) -> int:
-    """The exit code with which `job wait` ends for a job that has ended."""
-    state, code, signal = found["state"], found.get("exit_code"), found.get("signal")
-    if state == "succeeded":
-        return 0
-    if state in ("cancelled", "timed_out"):
-        return CANCELLED if state == "cancelled" else TIMED_OUT
-    if signal:
-        return 128 + int(signal)
-    return int(code) if code else NEVER_RAN

@@ -10,13 +10,14 @@ from scheduler.models import OutputFile
 from scheduler.services.outputs import parts
 
 
-def as_attachment(row: OutputFile, *, offset: int = 0) -> StreamingHttpResponse:
-    """Its bytes from `offset`, under the last part of its path."""
+def as_attachment(row: OutputFile, *, offset: int = 0, length: int | None = None) -> StreamingHttpResponse:
+    """Its bytes from `offset`, all or so many of them, under the last part of its path."""
+    end = row.size if length is None else min(offset + length, row.size)
     name = row.path.rsplit("/", 1)[-1]
     headers = {
         **HEADERS,
         "Content-Type": "application/octet-stream",
         "Content-Disposition": content_disposition_header(True, name) or "attachment",
-        "Content-Length": str(max(row.size - offset, 0)),
+        "Content-Length": str(max(end - offset, 0)),
     }
-    return StreamingHttpResponse(parts(row, offset=offset), headers=headers)
+    return StreamingHttpResponse(parts(row, offset=offset, end=end), headers=headers)

@@ -69,10 +69,12 @@ def list_outputs(request: HttpRequest, job_id: JobId) -> Any:
     openapi_extra=BYTES_ANSWER,
     summary="Download Output",
 )
-def get_output(request: HttpRequest, job_id: JobId, number: Path[Id], offset: Query[Count] = 0) -> Any:
-    """The bytes of one output from `offset`. Its owner and operators may."""
+def get_output(
+    request: HttpRequest, job_id: JobId, number: Path[Id], offset: Query[Count] = 0, length: Query[Id | None] = None
+) -> Any:
+    """The bytes of one output from `offset`, at most `length` of them. Its owner and operators may."""
     job = permitted(request, job_id, "see the outputs of")
-    return as_attachment(outputs.output_of(job, number), offset=offset)
+    return as_attachment(outputs.output_of(job, number), offset=offset, length=length)
 
 
 def _item(row: OutputFile) -> dict[str, Any]:

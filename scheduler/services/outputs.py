@@ -81,11 +81,12 @@ def output_of(job: Job, number: int) -> OutputFile:
     return found
 
 
-def parts(row: OutputFile, *, offset: int = 0) -> Iterator[bytes]:
-    """Its bytes from `offset`. Refused: `outputs_unusable` (507)."""
-    for start in range(offset, row.size, PAGE_BYTES):
+def parts(row: OutputFile, *, offset: int = 0, end: int | None = None) -> Iterator[bytes]:
+    """Its bytes from `offset`, to its end where no other is given. Refused: `outputs_unusable` (507)."""
+    end = row.size if end is None else end
+    for start in range(offset, end, PAGE_BYTES):
         with kept_by_the_storage("outputs"):
-            part = storage().read(_key(row), offset=start, length=min(PAGE_BYTES, row.size - start))
+            part = storage().read(_key(row), offset=start, length=min(PAGE_BYTES, end - start))
         if not part:
             return
         yield part

@@ -11,7 +11,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from scheduler.cli import exit_code_of
+from scheduler.cli_follow import exit_code_of
 from scheduler.models import Job, Task
 from scheduler.services.logs import append_log
 from scheduler.services.machines import move_job
