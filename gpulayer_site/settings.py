@@ -9,6 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from gpulayer_site.data_folder import DATABASE, broker_url, data_folder, make_private, secret_key, secrets_key
 from gpulayer_site.keeping import Keep, keep, read_count, read_size
 from gpulayer_site.keys import checked_keys
+from gpulayer_site.paces import check_lease, read_seconds
 
 env = environ.Env()
 
@@ -136,17 +137,40 @@ CELERY_BEAT_SCHEDULE = {
 
 # No log grows beyond this; of what a program writes after it nothing is kept.
 GPULAYER_LOG_LIMIT_BYTES: int = read_size(env, "GPULAYER_LOG_LIMIT", "1GiB")
+# What a person may upload for one job, and what a task may leave in its output folder and have brought here.
+GPULAYER_FILES_LIMIT_BYTES: int = read_size(env, "GPULAYER_FILES_LIMIT", "200MB")
+GPULAYER_OUTPUTS_LIMIT_BYTES: int = read_size(env, "GPULAYER_OUTPUTS_LIMIT", "1GiB")
 # Logs and files are refused before the disk is full: the database may lie on the same one.
 GPULAYER_KEEP_FREE_BYTES: int = read_size(env, "GPULAYER_KEEP_FREE", "256MiB")
 GPULAYER_KEEP: dict[str, Keep] = keep(env)
 # No event younger than this is removed, however many there are.
 GPULAYER_AUDIT_DAYS: int = read_count(env, "GPULAYER_AUDIT_DAYS", "90")
+GPULAYER_KEEP_SECRETS_DAYS: int = read_count(env, "GPULAYER_KEEP_SECRETS_DAYS", "30")
 RETENTION_EVERY_SECONDS = 600.0
 CELERY_BEAT_SCHEDULE["retention"] = {
     "task": "scheduler.retention",
     "schedule": RETENTION_EVERY_SECONDS,
     "options": {"expires": RETENTION_EVERY_SECONDS},
 }
+
+# --- clocks of execution --------------------------------------------------------------------------------------------
+
+# docs/execution.md says what each of them promises; tests make them short.
+GPULAYER_HEARTBEAT_SECONDS = read_seconds(env, "GPULAYER_HEARTBEAT_SECONDS", 15)
+GPULAYER_LEASE_SECONDS = read_seconds(env, "GPULAYER_LEASE_SECONDS", 1800, least=1)
+GPULAYER_LEASE_MARGIN_SECONDS = read_seconds(env, "GPULAYER_LEASE_MARGIN_SECONDS", 30, least=1)
+GPULAYER_LOST_AFTER_SECONDS = read_seconds(env, "GPULAYER_LOST_AFTER_SECONDS", 300)
+GPULAYER_CLAIM_SECONDS = read_seconds(env, "GPULAYER_CLAIM_SECONDS", 60)
+GPULAYER_OVERDUE_SECONDS = read_seconds(env, "GPULAYER_OVERDUE_SECONDS", 60)
+GPULAYER_WATCH_SECONDS = read_seconds(env, "GPULAYER_WATCH_SECONDS", 5)
+check_lease(lease=GPULAYER_LEASE_SECONDS, heartbeat=GPULAYER_HEARTBEAT_SECONDS)
+CELERY_BEAT_SCHEDULE["watch"] = {
+    "task": "scheduler.watch",
+    "schedule": GPULAYER_WATCH_SECONDS,
+    "options": {"expires": GPULAYER_WATCH_SECONDS},
+}
+# The web server's threads; half of them at most wait for work on behalf of agents.
+GPULAYER_WEB_THREADS: int = read_count(env, "GPULAYER_WEB_THREADS", "16")
 
 # --- signing in and cookies ----------------------------------------------------------------------------------------
 

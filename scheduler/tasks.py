@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
+import time
 from typing import Any
 
 from celery import shared_task
@@ -13,6 +14,7 @@ from django.utils import timezone
 
 from scheduler.nudge import RUN_PASS
 from scheduler.services.passes import run_passes
+from scheduler.services.retention import run_retention
 
 _ending = threading.Event()
 
@@ -27,3 +29,9 @@ def end_passes(**_: Any) -> None:
 def run_pass(**_: Any) -> None:
     """Run a pass, and once more when one was asked for meanwhile."""
     run_passes(now=timezone.now, holder=f"{socket.gethostname()}:{os.getpid()}", ending=_ending)
+
+
+@shared_task(name="scheduler.retention", ignore_result=True)
+def retention(**_: Any) -> None:
+    """Remove what is old or too much."""
+    run_retention(now=timezone.now(), clock=time.monotonic)
