@@ -1,17 +1,14 @@
 """`gpulayer worker …`: list machines, let one take jobs, simulate a fleet. No Django here."""
 
 from pathlib import Path
-from socket import gethostname
 from typing import Any
 
 import click
 
 from gpulayer_site.client import connect
 from gpulayer_site.terminal import clip_list, say_if_full, table, write_json
-
-ORIGINS = click.Choice(["local", "remote", "cloud"])
-FOLDER = click.Path(path_type=Path, file_okay=False)
-FILE = click.Path(path_type=Path, dir_okay=False, allow_dash=True)
+from workers.cli_accept import accept
+from workers.cli_agent import FILE, ORIGINS, probe, start
 
 
 @click.group()
@@ -51,93 +48,6 @@ def _row(each: dict[str, Any]) -> tuple[object, ...]:
     free = f"{each['gpus_free']} of {each['gpus_total']}" if each["gpus_total"] else None
     jobs = clip_list([task["job_id"] for task in each["tasks"]])
     return each["name"], each["origin"], state, each["gpus"], free, jobs
-
-
-def identity_options(command: Any) -> Any:
-    """What `start` and `probe` ask of a person."""
-    options = (
-        click.option("--name", default=gethostname, show_default="this host's", help="Its name on the server."),
-        click.option("--origin", type=ORIGINS, default="remote", show_default=True, help="Where this host stands."),
-        click.option("--env", "given", multiple=True, metavar="NAME=PYTHON", help="A Python environment that jobs may "
-                     "ask for, by its interpreter; `default` is the one for jobs that ask for none. Repeatable."),
-        click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="To place jobs by. Repeatable."),
-        click.option("--provider", help="Whose machine it is: aws, gcp …"),
-        click.option("--region", help="Where it is, in the provider's words."),
-        click.option("--advertise-address", metavar="HOST", help="Where other workers reach it, for distributed jobs."),
-        click.option("--max-tasks", type=click.IntRange(1), help="How many tasks at once.  [default: one per GPU]"),
-    )  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-@worker.command()
-@click.option("--url", required=True, envvar="GPULAYER_URL", show_envvar=True, help="The server, as https://host.")
-@click.option(
-    "--token-file",
-    type=FILE,
-    help="The enrolment token, for the first start; - reads standard input.  [default: asks for it]",
-)
-@click.option(
-    "--data",
-    type=FOLDER,
-    help="Folder for its credential, logs on their way and jobs' directories.  "
-    "[default: ~/.local/state/gpulayer/agents/NAME]",
-)
-@click.option(
-    "--allow-http",
-    is_flag=True,
-    envvar="GPULAYER_ALLOW_HTTP",
-    show_envvar=True,
-    help="Let the token travel unencrypted, on a network that you trust.",
-)
-@identity_options
-def start(url: str, token_file: Path | None, data: Path | None, allow_http: bool, **identity: Any) -> None:
-    """Let this host take jobs: start its agent.
-
-    It stays in the foreground until Ctrl-C.
-
-    Jobs run as the user who starts it. The first start needs an enrolment token, which a server's operator makes
-    with `gpulayer worker token`; later ones need none.
-
-    Where the agent is installed in a virtual environment, jobs get the Python below it, never the agent's own
-    packages; `--env default=/path/to/python` says otherwise.
-
-    \b
-    Examples:
-      gpulayer worker start --url https://gpu.example.org
-      gpulayer worker start --url https://gpu.example.org --name gpu-07 \\
-          --env train=/opt/train/bin/python --label rack=r12
-    """
-    from workers.cli_start import Start, default_data, run_agent
-
-    known, given = _identity(**identity)
-    folder = (data or default_data(known.name)).absolute()
-    run_agent(
-        Start(url=url.rstrip("/"), identity=known, data=folder, token_file=token_file, environments=given,
-              allow_http=allow_http)
-    )  # fmt: skip
-
-
-@worker.command()
-@identity_options
-def probe(**identity: Any) -> None:
-    """Print what this host would report.
-
-    It is a worker document; what is unknown is null, and why is said on standard error.
-
-    \b
-    Examples:
-      gpulayer worker probe
-      gpulayer worker probe --env train=/opt/train/bin/python > worker.json
-    """
-    from workers.cli_start import probe_of
-
-    known, given = _identity(**identity)
-    probed = probe_of(known, given).read()
-    write_json(probed.document)
-    for note in probed.notes:
-        click.echo(f"unknown: {note}", err=True)
 
 
 @worker.command()
@@ -202,15 +112,6 @@ def simulate(
     run(fleet, url=url, token_file=token_file, seed=seed if demo else None)
 
 
-def _identity(
-    name: str, origin: str, given: tuple[str, ...], labels: tuple[str, ...], provider: str | None, region: str | None,
-    advertise_address: str | None, max_tasks: int | None,
-) -> tuple[Any, dict[str, Path]]:  # fmt: skip
-    from workers.agent.probe import Identity
-    from workers.cli_start import pairs
-
-    known = Identity(
-        name=name, origin=origin, provider=provider, region=region, advertise_address=advertise_address,
-        labels=tuple(pairs(labels, "KEY=VALUE").items()), max_concurrent_tasks=max_tasks,
-    )  # fmt: skip
-    return known, {each: Path(python) for each, python in pairs(given, "NAME=PYTHON").items()}
+worker.add_command(start)
+worker.add_command(probe)
+worker.add_command(accept)

@@ -9,23 +9,29 @@ import socket
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import click
 
 from gpulayer_site.client import FAILED, NO_ACCESS, WRONG_DOCUMENT, Failure, refusal_text
 from gpulayer_site.redaction import RedactingFormatter
 from workers.agent.client import AgentClient
+from workers.agent.credentials import Credentials
 from workers.agent.environments import NoPythonError, environments
 from workers.agent.folder import AgentFolder, FolderInUseError
 from workers.agent.host import machine_id
-from workers.agent.loop import Agent, CredentialRefusedError
+from workers.agent.loop import Agent, CredentialRefusedError, OnStop
+from workers.agent.preparing import Host
 from workers.agent.probe import Identity, Probe
 from workers.agent.reporting import Session
+from workers.agent.rules import Rules
 from workers.agent.transport import AddressError, RefusedError, Transport, UnreachableError
 
 ENROLMENT_PREFIX = "gle_"
+ANSWER_BYTES = 8 * 1024 * 1024
+"""The longest answer of the server that an agent reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +44,9 @@ class Start:
     token_file: Path | None
     environments: dict[str, Path]
     allow_http: bool
+    rules: Rules = field(default_factory=Rules)
+    on_stop: OnStop = "end"
+    allow_root: bool = False
 
 
 def pairs(texts: Iterable[str], what: str) -> dict[str, str]:
@@ -59,6 +68,7 @@ def default_data(name: str) -> Path:
 
 def run_agent(start: Start) -> None:
     """Run until SIGTERM or SIGINT. Raises Failure for everything that a person can put right."""
+    _check_user(start)
     folder = AgentFolder(start.data)
     try:
         with ExitStack() as stack:
@@ -66,9 +76,12 @@ def run_agent(start: Start) -> None:
             probe_environments = environments(start.environments, folder.root)
             credential = _credential(start, folder)
             transport = stack.enter_context(closing(_transport(start, credential)))
-            session = Session(AgentClient(transport))
+            host = Host(session=Session(AgentClient(transport)), folder=folder, environments=probe_environments,
+                        rules=start.rules)  # fmt: skip
             probe = Probe(start.identity, probe_environments, start.data)
-            agent = Agent(session, start.identity.name, probe, folder, probe_environments)
+            name = start.identity.name
+            credentials = Credentials(folder, transport, name)
+            agent = Agent(host, name, probe, credentials, on_stop=start.on_stop, about=_about(start))
             on_signals(agent.stop)
             log_to_stderr()
             agent.run()
@@ -124,7 +137,7 @@ def _credential(start: Start, folder: AgentFolder) -> str:
     if kept:
         return kept
     token = read_token(start.token_file)
-    _warn()
+    _warn(start)
     with closing(_transport(start, token)) as transport:
         asked = {"name": name, "origin": origin, "simulated": False}
         credential = AgentClient(transport).enroll([asked], machine_id())
@@ -155,16 +168,41 @@ def _reason(error: OSError | UnicodeDecodeError) -> str:
 
 
 def _transport(start: Start, token: str) -> Transport:
-    return Transport(start.url, token, allow_http=start.allow_http)
+    return Transport(start.url, token, allow_http=start.allow_http, answer_bytes=ANSWER_BYTES)
 
 
-def _warn() -> None:
-    root = ", with all the rights of root" if os.geteuid() == 0 else ""
-    click.echo(
-        f"Jobs will run on {socket.gethostname()} as the user {getpass.getuser()}{root}: "
-        "let only people submit whom you trust with that.",
-        err=True,
-    )
+def _check_user(start: Start) -> None:
+    """Root's rights are given to no job by accident."""
+    root = os.geteuid() == 0
+    if start.rules.run_as_submitter and not root:
+        raise Failure("--run-as-submitter needs root: only root can start jobs as other users", WRONG_DOCUMENT)
+    if root and not (start.rules.run_as_submitter or start.allow_root):
+        raise Failure(
+            "as root, every job would have all rights on this host\n\n"
+            "hint: start it as a user made for jobs; or as root with --run-as-submitter, which runs each job as its "
+            "submitter's account; --allow-root if you want it so",
+            WRONG_DOCUMENT,
+        )
+
+
+def _about(start: Start) -> dict[str, Any]:
+    """What people are told of this host."""
+    return {
+        "hostname": socket.gethostname()[:253], "user": getpass.getuser()[:100], "uid": os.geteuid(),
+        "run_as_submitter": start.rules.run_as_submitter, "address": start.identity.advertise_address,
+    }  # fmt: skip
+
+
+def _warn(start: Start) -> None:
+    """At the first start: what jobs may do here."""
+    host, user = socket.gethostname(), getpass.getuser()
+    if start.rules.run_as_submitter:
+        rights = f"Each job will run on {host} as its submitter's own account, set by an administrator of the server"
+    else:
+        root = ", with all the rights of root" if os.geteuid() == 0 else ""
+        rights = f"Jobs will run on {host} as the user {user}{root}, and can read and change whatever {user} can"
+    click.echo(f"{rights}: let only people submit whom you trust with that.", err=True)
+    click.echo(start.rules.in_words(), err=True)
 
 
 def _forgotten(start: Start, folder: AgentFolder, why: str) -> Failure:

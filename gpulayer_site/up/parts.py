@@ -65,7 +65,7 @@ def web(options: Options, environment: Mapping[str, str]) -> Recipe:
     return Recipe(
         name="web",
         argv=(sys.executable, "-m", "granian", *words, "gpulayer_site.up.wsgi:application"),
-        environment=environment,
+        environment={**environment, "GPULAYER_WEB_THREADS": str(WEB_THREADS)},
         grace_seconds=2.5,
         is_ready=lambda: answers_http(options.url),
         noise=("Configuration allows spawning up to",),
@@ -91,6 +91,8 @@ def agent(options: Options, environment: Mapping[str, str]) -> Recipe:
     words = ["worker", "start", "--url", options.url, "--token-file", str(folder / "enrolment-token")]
     words += ["--name", host_name(), "--origin", "local", "--data", str(folder)]
     words += ["--allow-http"]  # to this host itself: nothing of it leaves the machine
+    # Ctrl-C ends everything, jobs too; and whoever starts a whole installation as root means it.
+    words += ["--on-stop", "end", "--allow-root"]
     return Recipe(
         name="agent",
         argv=(sys.executable, "-m", "gpulayer_site.cli", *words),

@@ -14,8 +14,10 @@ from tests.agent.wire import Script, serving
 from workers.agent.client import AgentClient, Claim
 from workers.agent.command import Environment
 from workers.agent.folder import AgentFolder
+from workers.agent.preparing import Host
 from workers.agent.reporting import Session
-from workers.agent.transport import Transport
+from workers.agent.shim import locks
+from workers.agent.transport import Retry, Transport
 
 HERE = Environment(name="default", python=Path(sys.executable), path=str(Path(sys.executable).parent))
 
@@ -43,6 +45,19 @@ def session(transport: Transport) -> Iterator[Session]:
 @pytest.fixture
 def folder(tmp_path: Path) -> AgentFolder:
     return AgentFolder(tmp_path / "agent")
+
+
+@pytest.fixture(autouse=True)
+def own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests beside this one have devices of the same names."""
+    (tmp_path / "locks").mkdir()
+    monkeypatch.setenv(locks.FOLDER, str(tmp_path / "locks"))
+
+
+@pytest.fixture
+def host(session: Session, folder: AgentFolder) -> Host:
+    session.retry = Retry(session.ending.wait, base=0.01, cap=0.02)
+    return Host(session=session, folder=folder, environments={"default": HERE})
 
 
 @pytest.fixture

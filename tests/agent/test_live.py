@@ -18,9 +18,11 @@ from tests.agent.conftest import HERE
 from tests.agent.nvml_double import H100, NvmlDouble
 from tests.live import Server, server
 from workers.agent.client import AgentClient
+from workers.agent.credentials import Credentials
 from workers.agent.folder import AgentFolder
-from workers.agent.loop import Agent, CredentialRefusedError
+from workers.agent.loop import Agent, CredentialRefusedError, OnStop
 from workers.agent.nvml import Nvml
+from workers.agent.preparing import Host
 from workers.agent.probe import Identity, Probe
 from workers.agent.reporting import Session
 from workers.agent.transport import RefusedError, Transport
@@ -34,13 +36,14 @@ PATIENCE = 30.0
 class Here:
     """An agent in a thread, with two devices that a double of NVML shows."""
 
-    def __init__(self, server: Server, folder: AgentFolder, credential: str, stack: ExitStack) -> None:
+    def __init__(self, server: Server, folder: AgentFolder, credential: str, stack: ExitStack, on_stop: OnStop) -> None:
         transport = stack.enter_context(closing(Transport(server.url, credential)))
-        self.session = Session(AgentClient(transport))
+        session = Session(AgentClient(transport))
         nvml = Nvml(NvmlDouble(H100 | {"uuid": "GPU-a"}, H100 | {"uuid": "GPU-b"}), pci_devices=lambda: 2)
         folder.root.mkdir(exist_ok=True)
         probe = Probe(Identity(name="here", origin="local"), {"default": HERE}, folder.root, nvml)
-        self.agent = Agent(self.session, "here", probe, folder, {"default": HERE})
+        host = Host(session=session, folder=folder, environments={"default": HERE})
+        self.agent = Agent(host, "here", probe, Credentials(folder, transport, "here"), on_stop=on_stop)
         self.failure: list[Exception] = []
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
@@ -68,12 +71,14 @@ def credential(server: Server) -> str:
 def start(
     server: Server, folder: AgentFolder, credential: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Callable[[], Here]]:
-    monkeypatch.setattr("workers.agent.loop.POLL_SECONDS", 0.05)
+    monkeypatch.setattr("workers.agent.listener.POLL_SECONDS", 0.05)
+    # A call that the server holds back would outlast the test, and find no database.
+    monkeypatch.setattr("workers.agent.listener.WAIT_SECONDS", 0)
     with ExitStack() as stack:
         agents: list[Here] = []
 
-        def make() -> Here:
-            agents.append(Here(server, folder, credential, stack))
+        def make(on_stop: OnStop = "end") -> Here:
+            agents.append(Here(server, folder, credential, stack, on_stop))
             server.until_liveness("here", "online")
             return agents[-1]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import httpx
 
@@ -19,7 +20,7 @@ from workers.agent.messages import (
     Running,
     Wanted,
 )
-from workers.agent.transport import ANSWER_SECONDS, ONCE, Retry, Transport, UnreachableError
+from workers.agent.transport import ANSWER_SECONDS, ONCE, Retry, Transport, UnreachableError, retry_after
 
 __all__ = [
     "AgentClient", "Assignment", "Cause", "Claim", "Document", "Finish", "Registered", "Result", "Running", "Wanted",
@@ -28,6 +29,17 @@ __all__ = [
 
 T = TypeVar("T")
 ROOT = "/api/agent/v1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """A task's end, and its log: how much the server has of it, with its SHA-256, and how much there is (bytes)."""
+
+    result: Result
+    log_size: int
+    log_sha256: str | None = None
+    log_total: int | None = None
+    outputs_path: str | None = None
 
 
 class AgentClient:
@@ -42,25 +54,48 @@ class AgentClient:
         return self._post("enroll", body, retry, lambda answer: str(answer["credential"]))
 
     def register(
-        self, worker: str, boot_id: str, facts: Document, running: Iterable[Running],
-        unknown: Mapping[str, str] | None = None, *, retry: Retry = ONCE,
+        self, worker: str, boot_id: str, facts: Document, running: Iterable[Running], *, retry: Retry = ONCE,
+        **more: object,
     ) -> Registered:  # fmt: skip
-        """Begin, or go on with, this worker's session. `unknown`: why what is missing in the facts is."""
-        body = {**registration(worker, boot_id, facts, running), "unknown": dict(unknown or {})}
+        """Begin, or go on with, this worker's session.
+
+        `more`: `unknown` (why what is missing in the facts is), `instance` (this process), `host` (this machine).
+        """
+        body = {**registration(worker, boot_id, facts, running), **more}
         return self._post("register", body, retry, messages.registered)
 
     def heartbeat(self, beat: Document) -> Wanted:
         """Say that the worker is alive, and hear what is wanted."""
         return self._post("heartbeat", beat, ONCE, messages.wanted)
 
-    def assignments(self, worker: str | None = None) -> Wanted:
-        """What is wanted of this worker, or of all that the credential speaks for."""
-        params = {"worker": worker} if worker else None
-        return _read(self._transport.call("GET", f"{ROOT}/assignments", params=params), messages.wanted)
+    def assignments(self, worker: str | None = None, wait: float = 0.0) -> Wanted:
+        """What is wanted of this worker, or of all that the credential speaks for.
 
-    def claim(self, task: int, fence: int, epoch: int, *, retry: Retry) -> Claim:
-        """Take a task on: from here on it is this agent's to report."""
-        return self._post(f"tasks/{task}/claim", {"fence": fence, "epoch": epoch}, retry, messages.claim)
+        The server may hold its answer back for `wait` seconds, until there is something to do.
+        """
+        params: dict[str, str | int] = {"worker": worker} if worker else {}
+        if wait:
+            params["wait"] = int(wait)
+        answer = self._transport.call(
+            "GET", f"{ROOT}/assignments", params=params or None, answer_seconds=ANSWER_SECONDS + wait
+        )  # fmt: skip
+        if answer.status_code == 204:
+            return replace(NOTHING, next_in=retry_after(answer) or 0.0)
+        return _read(answer, messages.wanted)
+
+    def claim(self, task: int, fence: int, epoch: int, master_port: int | None = None, *, retry: Retry) -> Claim:
+        """Take a task on: from here on it is this agent's to report. `master_port`: of a gang's first member."""
+        body = {"fence": fence, "epoch": epoch} | ({"master_port": master_port} if master_port else {})
+        return self._post(f"tasks/{task}/claim", body, retry, messages.claim)
+
+    def decline(self, task: int, fence: int, epoch: int, why: Cause, *, retry: Retry) -> None:
+        """Give a task back that has not started, through no fault of its job."""
+        body = {"fence": fence, "epoch": epoch, "code": why.code, "detail": why.detail}
+        self._post(f"tasks/{task}/decline", body, retry, _nothing)
+
+    def rotate(self, epoch: int) -> str:
+        """A new credential. The present one works until the new one is first used."""
+        return self._post("credential/rotate", {"epoch": epoch}, ONCE, lambda answer: str(answer["credential"]))
 
     def started(self, task: int, fence: int, epoch: int, pid: int, workdir: str, *, retry: Retry) -> None:
         """The command runs."""
@@ -75,13 +110,19 @@ class AgentClient:
         )  # fmt: skip
         return _read(answer, lambda body: int(body["size"]))
 
-    def finish(self, task: int, fence: int, epoch: int, result: Result, log_size: int, *, retry: Retry) -> None:
+    def finish(self, task: int, fence: int, epoch: int, report: Finish, *, retry: Retry) -> None:
         """How the task ended. The same report again is no error."""
-        body = {
+        result = report.result
+        body: dict[str, Any] = {
             "fence": fence, "epoch": epoch, "exit_code": result.exit_code, "signal": result.signal,
-            "duration_ms": result.duration_ms, "log_size": log_size, "timed_out": result.timed_out,
+            "duration_ms": result.duration_ms, "timed_out": result.timed_out,
             "start_error": messages.cause(result.start_error), "ended_by": messages.cause(result.ended_by),
+            "log_size": report.log_size,
         }  # fmt: skip
+        more = {
+            "log_sha256": report.log_sha256, "log_total": report.log_total, "outputs_path": report.outputs_path,
+        }  # fmt: skip
+        body |= {name: value for name, value in more.items() if value is not None}
         self._post(f"tasks/{task}/finish", body, retry, _nothing)
 
     def release(self, task: int, fence: int, epoch: int, *, retry: Retry) -> None:

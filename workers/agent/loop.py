@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import logging
 import random
+import secrets
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
 
-from workers.agent.client import Assignment, Cause, Registered, Running, Wanted
-from workers.agent.command import Environment
-from workers.agent.folder import AgentFolder, TaskRecord
+from workers.agent.credentials import Credentials
+from workers.agent.folder import TaskRecord
 from workers.agent.host import boot_id
+from workers.agent.listener import Listener
+from workers.agent.messages import Cause, Registered, Running, Wanted
+from workers.agent.preparing import Host
 from workers.agent.probe import Probe, Probed
-from workers.agent.reporting import Session, give_up
-from workers.agent.runner import CANCEL_GRACE_SECONDS, TaskRun, end_left
+from workers.agent.reporting import REVOKED
+from workers.agent.runner import CANCEL_GRACE_SECONDS
+from workers.agent.shim.clock import now
+from workers.agent.tasks import Tasks
 from workers.agent.transport import RefusedError, UnreachableError
 
 log = logging.getLogger(__name__)
 
-POLL_SECONDS = 1.0
+TICK_SECONDS = 0.25
+"""How soon the loop notices what other threads have heard."""
 SLOWEST_SECONDS = 15.0
 """The longest pause between two tries while the server cannot be reached."""
 CONFLICT_SECONDS = 120.0
@@ -30,7 +36,7 @@ END_GRACE_SECONDS = 2.0
 END_REPORT_SECONDS = 1.5
 PRUNE_SECONDS = 3600.0
 STOPPED = Cause(code="agent_stopped", detail="its agent was stopped and ended it")
-Key = tuple[int, int]
+OnStop = Literal["end", "leave"]
 
 
 class CredentialRefusedError(Exception):
@@ -38,24 +44,33 @@ class CredentialRefusedError(Exception):
 
 
 class Agent:
-    """One worker on this host, for as long as `run` runs."""
+    """One worker on this host, for as long as `run` runs.
+
+    `on_stop`: whether its tasks end with it, or go on and are taken up by the next agent.
+    """
 
     def __init__(
-        self, session: Session, worker: str, probe: Probe, folder: AgentFolder, environments: Mapping[str, Environment],
-        *, chance: Callable[[], float] = random.random,
+        self, host: Host, worker: str, probe: Probe, credentials: Credentials, *, on_stop: OnStop = "end",
+        about: dict[str, Any] | None = None, chance: Callable[[], float] = random.random,
     ) -> None:  # fmt: skip
-        self._session = session
+        self._host = host
+        self._session = host.session
         self._worker = worker
         self._probe = probe
-        self._folder = folder
-        self._environments = environments
+        self._credentials = credentials
+        self._on_stop = on_stop
+        self._about = about
         self._chance = chance
+        self._instance = secrets.token_hex(16)
         self._stopping = threading.Event()
-        self._runs: dict[Key, TaskRun] = {}
+        self._tasks = Tasks(host)
+        self._listener = Listener(self._session, worker, self._tasks.apply, self._stopping, chance)
         self._seq = 0
+        self._pace = 1.0
         self._beat_at = 0.0
         self._prune_at = 0.0
         self._failures = 0
+        self._draining = False
 
     def stop(self) -> None:
         """Let `run` come to its end; safe in a signal handler."""
@@ -63,20 +78,22 @@ class Agent:
 
     def run(self) -> None:
         """Work until `stop`. Raises RefusedError for a refused first registration, CredentialRefusedError later."""
-        left = self._folder.left_tasks()
-        for record in left:
-            end_left(record, END_GRACE_SECONDS)
-        if self._first_registration(left):
-            while not self._stopping.wait(self._turn()):
-                pass
-        self._end()
+        try:
+            if self._first_registration(self._host.folder.left_tasks()):
+                self._listener.start()
+                while not self._stopping.wait(self._turn()):
+                    pass
+            self._end()
+        finally:
+            self._probe.close()
 
     def _first_registration(self, left: list[TaskRecord]) -> bool:
         """Register, however long the server stays away; false where the agent is stopped before that."""
         patience = time.monotonic() + CONFLICT_SECONDS
+        running = [Running(task=record.task, fence=record.fence) for record in left if not record.released]
         while not self._stopping.is_set():
             try:
-                answer = self._register(_running(left))
+                answer, asked_at = self._register(running)
             except UnreachableError as error:
                 self._stopping.wait(self._failed(error))
             except RefusedError as error:
@@ -85,36 +102,35 @@ class Agent:
                     raise
                 self._stopping.wait(self._refused(error))
             else:
-                self._take_up(left, answer)
+                self._tasks.take_up(left, answer)
+                self._tasks.prolong(answer.leases, answer.holds, asked_at)
                 return True
         return False
 
-    def _register(self, running: Iterable[Running]) -> Registered:
-        probed = self._probe.read()
-        answer = self._session.client.register(self._worker, boot_id(), probed.document, running, probed.unknown)
+    def _register(self, running: Iterable[Running]) -> tuple[Registered, float]:
+        probed, asked_at = self._probe.read(), now()
+        answer = self._session.client.register(
+            self._worker, boot_id(), probed.document, running, unknown=probed.unknown, instance=self._instance,
+            host=self._about,
+        )  # fmt: skip
+        devices = probed.document["devices"]
+        self._host.devices = None if devices is None else frozenset(each["uuid"] for each in devices if each["uuid"])
         self._session.renew(answer.epoch)
         self._plan_beat(answer.next_in)
         self._said_hello(answer, probed)
-        return answer
-
-    def _take_up(self, left: list[TaskRecord], answer: Registered) -> None:
-        """Report what an earlier agent left, as far as the server wants it."""
-        for record in left:
-            if record.task in answer.forget:
-                record.remove()
-            elif record.task in answer.kill:
-                give_up(self._session, record, None)
-            else:
-                assignment = Assignment(task=record.task, fence=record.fence, job_id=record.job_id)
-                self._start(assignment, record)
+        return answer, asked_at
 
     def _turn(self) -> float:
-        """One exchange with the server; the answer is how long to wait before the next."""
+        """What is due; the answer is how long to wait before the next look."""
         try:
+            if self._session.revoked.is_set():
+                self._end_revoked()
             if self._session.stale.is_set():
-                answer = self._register(self._held())
-                self._stop_tasks(answer.kill, "stopped: the server has given this attempt up", 0.0)
-            self._apply(self._exchange())
+                answer, asked_at = self._register(self._tasks.held())
+                self._tasks.kill(answer.kill)
+                self._tasks.prolong(answer.leases, answer.holds, asked_at)
+            if time.monotonic() >= self._beat_at:
+                self._heartbeat()
         except UnreachableError as error:
             return self._failed(error)
         except RefusedError as error:
@@ -123,104 +139,100 @@ class Agent:
             log.info("the server answers again")
         self._failures = 0
         self._prune()
-        return POLL_SECONDS
+        return min(TICK_SECONDS, max(0.0, self._beat_at - time.monotonic()))
 
-    def _exchange(self) -> Wanted:
-        if time.monotonic() < self._beat_at:
-            return self._session.client.assignments(self._worker)
-        wanted = self._session.client.heartbeat(self._beat())
+    def _heartbeat(self) -> None:
+        beat, asked_at = self._beat(), now()
+        wanted = self._session.client.heartbeat(beat)
         self._plan_beat(wanted.next_in)
-        return wanted
+        self._tasks.prolong(wanted.leases, wanted.holds, asked_at)
+        self._tasks.apply(wanted)
+        self._say_if_draining(wanted)
+        self._credentials.rotate_if_due(self._session, told=wanted.rotate)
 
     def _beat(self) -> dict[str, Any]:
-        self._seq += 1
-        seen = self._probe.device_states([run.holder for run in self._runs.values() if run.holder])
+        seen = self._probe.device_states(self._tasks.holders(), self._tasks.quarantined())
         if seen.changed:
             self._session.stale.set()
+        return self._signed(devices=seen.devices, strays=seen.strays)
+
+    def _signed(self, **more: object) -> dict[str, Any]:
+        self._seq += 1
         return {
-            "worker": self._worker, "epoch": self._session.epoch, "seq": self._seq, "running": self._held(),
-            "devices": seen.devices, "strays": seen.strays,
+            "worker": self._worker, "epoch": self._session.epoch, "seq": self._seq, "instance": self._instance,
+            "running": self._tasks.held(), **more,
         }  # fmt: skip
 
     def _plan_beat(self, next_in: float) -> None:
         """±20 %, so that a fleet that started together does not call together."""
+        self._pace = next_in
         spread = 1 - JITTER + 2 * JITTER * self._chance()
         self._beat_at = time.monotonic() + next_in * spread
-
-    def _apply(self, wanted: Wanted) -> None:
-        listed = {(each.task, each.fence) for each in wanted.assignments}
-        # One that ended while it is still listed was refused: it is not tried again before it is assigned again.
-        self._runs = {key: run for key, run in self._runs.items() if run.alive or key in listed}
-        for assignment in wanted.assignments:
-            if (assignment.task, assignment.fence) not in self._runs:
-                self._start(assignment)
-        self._stop_tasks(wanted.cancel, "cancelled")
-        self._stop_tasks(wanted.kill, "stopped: the server has given this attempt up", 0.0)
-
-    def _start(self, assignment: Assignment, record: TaskRecord | None = None) -> None:
-        run = TaskRun(self._session, self._folder, self._environments, assignment, record)
-        self._runs[assignment.task, assignment.fence] = run
-        log.info("%s: %s", run.name, "taken up again" if record else "assigned")
-        run.start()
-
-    def _stop_tasks(self, tasks: Iterable[int], why: str, grace: float = CANCEL_GRACE_SECONDS) -> None:
-        wanted = set(tasks)
-        for (task, _), run in self._runs.items():
-            if task in wanted:
-                run.stop(why, grace)
-
-    def _held(self) -> list[Running]:
-        return _running([run.record for run in self._runs.values() if run.alive and run.record])
 
     def _failed(self, error: UnreachableError) -> float:
         if not self._failures:
             log.warning("%s; what runs goes on, trying again", error)
         self._failures += 1
-        return min(SLOWEST_SECONDS, POLL_SECONDS * 2.0 ** min(self._failures, 10)) * self._chance()
+        slowest = min(SLOWEST_SECONDS, max(1.0, 2 * self._pace))
+        return min(slowest, 0.5 * 2.0 ** min(self._failures, 10)) * self._chance()
 
     def _refused(self, error: RefusedError) -> float:
         if error.code == "stale_epoch":
             self._session.stale.set()
             return 0.0
-        if error.status in (401, 403) and not any(run.alive for run in self._runs.values()):
+        if error.code == REVOKED:
+            self._end_revoked(error)
+        if error.status in (401, 403) and not self._tasks.busy:
             raise CredentialRefusedError(str(error)) from error
         if not self._failures:
             log.error("the server refuses: %s", error)
         self._failures += 1
-        return SLOWEST_SECONDS
+        return min(SLOWEST_SECONDS, max(1.0, 2 * self._pace))
+
+    def _end_revoked(self, error: RefusedError | None = None) -> None:
+        """Nobody may use this host through that server any more: end everything that runs, then say why."""
+        self._session.revoked.set()
+        log.error("this worker's credential was revoked: its tasks are ended")
+        self._stopping.set()
+        cause = Cause(code="agent_stopped", detail="the credential of its worker was revoked")
+        seconds = CANCEL_GRACE_SECONDS + END_GRACE_SECONDS + END_REPORT_SECONDS
+        self._tasks.end("stopped: this worker's credential was revoked", CANCEL_GRACE_SECONDS, cause, seconds)
+        self._session.end()
+        raise CredentialRefusedError(str(error or "this worker's credential was revoked")) from error
 
     def _prune(self) -> None:
         if time.monotonic() >= self._prune_at:
             self._prune_at = time.monotonic() + PRUNE_SECONDS
-            self._folder.prune({run.record.private for run in self._runs.values() if run.record})
+            self._host.folder.prune(self._tasks.private_folders())
 
     def _end(self) -> None:
-        """Say goodbye, stop every task, report what a few seconds allow; the rest is kept for the next start."""
-        goodbye = threading.Thread(target=self._say_goodbye, daemon=True)
-        goodbye.start()
-        for run in self._runs.values():
-            run.stop("stopped: the agent of this host was stopped", END_GRACE_SECONDS, STOPPED)
+        """Say goodbye; stop every task, or leave it; report what a few seconds allow. The rest is kept on disk."""
         deadline = time.monotonic() + END_GRACE_SECONDS + END_REPORT_SECONDS
-        for run in self._runs.values():
-            run.join(max(0.0, deadline - time.monotonic()))
-        goodbye.join(max(0.0, deadline - time.monotonic()))
+        goodbye = threading.Thread(target=self._say_goodbye, daemon=True)
+        if self._on_stop == "end" or not self._tasks.held():
+            goodbye.start()
+        if self._on_stop == "end":
+            words = "stopped: the agent of this host was stopped"
+            self._tasks.end(words, END_GRACE_SECONDS, STOPPED, END_GRACE_SECONDS + END_REPORT_SECONDS)
+        else:
+            self._tasks.leave(END_REPORT_SECONDS)
+        if goodbye.is_alive():
+            goodbye.join(max(0.0, deadline - time.monotonic()))
         self._session.end()
-        for run in self._runs.values():
-            run.join(0.5)
-        self._probe.close()
+        self._tasks.wait(0.5)
 
     def _say_goodbye(self) -> None:
         if not self._session.epoch:
             return
-        self._seq += 1
-        beat = {
-            "worker": self._worker, "epoch": self._session.epoch, "seq": self._seq, "running": self._held(),
-            "devices": [], "leaving": True,
-        }  # fmt: skip
         try:
-            self._session.client.heartbeat(beat)
+            self._session.client.heartbeat(self._signed(devices=[], leaving=True))
         except (RefusedError, UnreachableError) as error:
             log.info("the server was not told of the end: %s", error)
+
+    def _say_if_draining(self, wanted: Wanted) -> None:
+        if wanted.drain != self._draining:
+            self._draining = wanted.drain
+            log.info("the server gives this worker no more work" if wanted.drain else "this worker takes work again")
 
     def _said_hello(self, answer: Registered, probed: Probed) -> None:
         document = probed.document
@@ -235,7 +247,3 @@ class Agent:
         )
         for note in probed.notes:
             log.warning("unknown: %s", note)
-
-
-def _running(records: Iterable[TaskRecord]) -> list[Running]:
-    return [Running(task=record.task, fence=record.fence) for record in records]

@@ -8,19 +8,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from workers.agent.client import AgentClient
+from workers.agent.client import AgentClient, Finish
 from workers.agent.folder import TaskRecord
-from workers.agent.processes import TaskProcess
-from workers.agent.spool import Spool
+from workers.agent.log_sender import LogSender
+from workers.agent.messages import Result
 from workers.agent.transport import RefusedError, Retry, UnreachableError
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-BATCH_SECONDS = 0.25
-"""Output is handed over at most this often, so that a chatty program is not one call a line."""
-LOG_IS_CLOSED = frozenset({"log_full", "log_malformed", "log_differs"})
-"""The server takes no more of this output; the task goes on without."""
+DENIED_SECONDS = 5.0
+"""Between two tries while the server denies this worker, which may be a mistake that somebody puts right."""
+REVOKED = "credential_revoked"
 
 
 class Session:
@@ -32,6 +31,8 @@ class Session:
         """Set when there is no more time to tell the server anything."""
         self.stale = threading.Event()
         """Set by whoever hears that the epoch is over; the loop registers anew."""
+        self.revoked = threading.Event()
+        """Set by whoever hears that this worker is not trusted any more; the loop ends everything."""
         self.retry = Retry(self.ending.wait)
         self._epoch = 0
         self._changed = threading.Condition()
@@ -55,66 +56,70 @@ class Session:
             self._changed.notify_all()
 
     def call(self, report: Callable[[int], T]) -> T:
-        """`report(epoch)`, and again under the next session where this one is over. Raises as the transport does."""
+        """`report(epoch)`, and again under the next session where this one is over. Raises as the transport does.
+
+        A server that denies the worker is asked again: what runs is not ended for a mistake. Only where it says that
+        the credential was revoked, this is final.
+        """
         while True:
             try:
                 return report(self._epoch)
             except RefusedError as error:
-                if error.code != "stale_epoch":
-                    raise
-            with self._changed:
-                self.stale.set()
-                self._changed.wait_for(lambda: not self.stale.is_set() or self.ending.is_set())
+                self._wait_after(error)
             if self.ending.is_set():
                 raise UnreachableError("the session is over")
 
+    def _wait_after(self, error: RefusedError) -> None:
+        if error.code == REVOKED:
+            self.revoked.set()
+            raise error
+        if error.code == "stale_epoch":
+            with self._changed:
+                self.stale.set()
+                self._changed.wait_for(lambda: not self.stale.is_set() or self.ending.is_set())
+        elif error.status in (401, 403):
+            self.ending.wait(DENIED_SECONDS)
+        else:
+            raise error
 
-def report(session: Session, record: TaskRecord, spool: Spool, process: TaskProcess | None) -> None:
-    """Hand over the output as it comes, then the result; the devices only once every process is gone."""
-    sent = send_log(session, record, spool)
-    if process:
-        process.ended.wait()
-    result = process.result if process else record.result()
-    assert result is not None, "the result is known before the output ends"
+
+def report(session: Session, record: TaskRecord, result: Callable[[], Result], gone: Callable[[], None]) -> None:
+    """Hand over the output as it comes, then the result; the devices only once every process is gone.
+
+    `result` is asked once the output has ended, `gone` waits for the processes. Output that the server has no room for
+    now is handed over afterwards.
+    """
+    sender = LogSender(session, record)
+    sender.send(record.result)
+    told = result()
+    finish = Finish(
+        result=told, log_size=sender.sent, log_sha256=sender.digest(), log_total=sender.total,
+        outputs_path=record.outputs,
+    )  # fmt: skip
     task, fence, retry = record.task, record.fence, session.retry
     try:
-        session.call(lambda epoch: session.client.finish(task, fence, epoch, result, sent, retry=retry))
+        session.call(lambda epoch: session.client.finish(task, fence, epoch, finish, retry=retry))
     except RefusedError as error:
         if error.code != "already_finished":
             raise
         log.warning("task %s (%s): another result stands already", task, record.job_id)
-    if process:
-        process.gone.wait()
+    gone()
     session.call(lambda epoch: session.client.release(task, fence, epoch, retry=retry))
+    record.released = True
+    record.save()
+    hand_over_rest(session, record, sender)
+
+
+def hand_over_rest(session: Session, record: TaskRecord, sender: LogSender | None = None) -> None:
+    """What the server did not take before the release; then the task can be forgotten."""
+    (sender or LogSender(session, record)).send_rest()
     record.remove()
 
 
-def give_up(session: Session, record: TaskRecord, process: TaskProcess | None) -> None:
-    """The server no longer knows this attempt: end it, say that its devices are free, forget it."""
-    if process:
-        process.stop("stopped: the server has given this attempt up", grace=0.0)
-        process.gone.wait()
+def release_only(session: Session, record: TaskRecord) -> None:
+    """The server no longer knows this attempt, and nothing of it is left: say that its devices are free, forget it."""
     with suppress(RefusedError):
         session.call(
             lambda epoch: session.client.release(record.task, record.fence, epoch, retry=session.retry)
         )  # fmt: skip
     record.remove()
-
-
-def send_log(session: Session, record: TaskRecord, spool: Spool) -> int:
-    """Send output until its end; the answer is how much of it the server has."""
-    sent = 0
-    while spool.wait_beyond(sent):
-        try:
-            sent = session.client.put_log(record.task, record.fence, sent, spool.chunk(sent), retry=session.retry)
-        except RefusedError as error:
-            size = int(error.body.get("size", sent))
-            if error.code in LOG_IS_CLOSED:
-                log.warning("task %s (%s): no more output is taken: %s", record.task, record.job_id, error)
-                return size
-            # Rewind to where the server is; never wait for output that this host does not have.
-            if error.status != 416 or size == sent or size > spool.size:
-                raise
-            sent = size
-        session.ending.wait(BATCH_SECONDS)
-    return sent

@@ -4,46 +4,40 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
-from pathlib import Path
+from contextlib import suppress
 
-import psutil
-
-from workers.agent import command
-from workers.agent.client import Assignment, Cause, Claim, Result
-from workers.agent.command import Environment, StartFailedError
+from workers.agent.barrier import Barrier
+from workers.agent.command import DeclinedError, StartFailedError
 from workers.agent.device_use import Holder
-from workers.agent.folder import AgentFolder, TaskRecord
-from workers.agent.processes import TaskProcess, end_all
-from workers.agent.reporting import Session, give_up, report
-from workers.agent.spool import Spool
+from workers.agent.ending import bury, wait_until_gone
+from workers.agent.folder import TaskRecord
+from workers.agent.messages import Assignment, Cause, Claim, Result
+from workers.agent.preparing import Host, prepared
+from workers.agent.reporting import hand_over_rest, release_only, report
+from workers.agent.shim.sweep import members
+from workers.agent.shims import Shim
 from workers.agent.transport import RefusedError, UnreachableError
 
 log = logging.getLogger(__name__)
 
 CANCEL_GRACE_SECONDS = 10.0
-AGENT_ENDED = Cause(code="agent_ended", detail="its agent ended while it ran; how it would have ended is not known")
+LOOK_SECONDS = 0.01
 AGENT_FAILED = Cause(code="agent_failed", detail="its agent failed and ended it; the agent's log has the details")
-BARRIER_SECONDS = 1.0
-"""How often a claim is asked again while the others of its gang are not ready."""
+STOPPING = "its agent is being stopped"
 
 
 class TaskRun:
     """A task that this agent answers for."""
 
-    def __init__(
-        self, session: Session, folder: AgentFolder, environments: Mapping[str, Environment], assignment: Assignment,
-        record: TaskRecord | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, host: Host, assignment: Assignment, record: TaskRecord | None = None) -> None:
         self.assignment = assignment
-        self._session = session
-        self._folder = folder
-        self._environments = environments
+        self._host = host
+        self._session = host.session
         self._record = record
-        self._spool: Spool | None = None
-        self._process: TaskProcess | None = None
-        self._devices: tuple[tuple[int, str | None], ...] = ()
+        self._shim: Shim | None = None
+        self._barrier = Barrier(host.session, assignment)
         self._stop_wanted: tuple[str, float, Cause | None] | None = None
+        self._given_up = False
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._run, name=f"task-{assignment.task}", daemon=True)
 
@@ -65,10 +59,18 @@ class TaskRun:
     @property
     def holder(self) -> Holder | None:
         """What it is and holds, for telling whose the processes on a device are."""
-        if self._record is None:
+        record = self._record
+        if record is None or record.released:
             return None
-        sessions = (self._record.pid,) if self._record.pid else ()
-        return Holder(task=self._record.task, tag=self._record.tag, sessions=sessions, devices=self._devices)
+        sessions = (record.pid,) if record.pid else ()
+        return Holder(
+            task=record.task, tag=record.tag, sessions=sessions, devices=record.devices, people=record.people
+        )  # fmt: skip
+
+    @property
+    def stuck(self) -> tuple[int, ...]:
+        """Processes of it that do not die."""
+        return self._shim.stuck() if self._shim else ()
 
     def start(self) -> None:
         """Begin."""
@@ -78,19 +80,44 @@ class TaskRun:
         """Wait for its end, at most so long."""
         self._thread.join(seconds)
 
-    def stop(self, why: str, grace: float = CANCEL_GRACE_SECONDS, cause: Cause | None = None) -> None:
-        """End the command, or never start it. `cause` tells the server of an end that it did not ask for."""
+    def stop(
+        self, why: str, grace: float = CANCEL_GRACE_SECONDS, cause: Cause | None = None, *, given_up: bool = False
+    ) -> None:
+        """End the command, or never start it. `cause` tells the server of an end that it did not ask for.
+
+        `given_up`: the server takes no report of it any more.
+        """
         with self._lock:
+            self._given_up = self._given_up or given_up
             self._stop_wanted = self._stop_wanted or (why, grace, cause)
-            if self._process:
-                self._process.stop(*self._stop_wanted)
+            self._barrier.stop()
+            if self._shim:
+                self._shim.stop(*self._stop_wanted)
+
+    def leave(self) -> bool:
+        """Let it go on without this agent; true where it has not started, and is given back."""
+        with self._lock:
+            if self._shim is None:
+                self._barrier.decline(STOPPING)
+            return self._shim is None
+
+    def extend(self, deadline: float) -> None:
+        """Its lease goes on until this instant of the boot clock."""
+        self._barrier.extend(deadline)
+        if self._shim:
+            self._shim.extend(deadline)
+
+    def hold_until(self, instant: float) -> None:
+        """A hold ends at this instant of the boot clock."""
+        if self._shim:
+            self._shim.hold_until(instant)
 
     def _run(self) -> None:
         try:
-            if self._record is None:
+            if self._record is None or not self._recover(self._record):
                 self._execute()
-            else:
-                self._recover(self._record)
+        except DeclinedError as error:
+            self._give_back(error.why)
         except RefusedError as error:
             log.warning("%s: the server refuses it: %s", self.name, error)
             self._abandon()
@@ -100,106 +127,119 @@ class TaskRun:
             log.exception("%s: the agent failed", self.name)
             self.stop("stopped: the agent failed", 0.0, AGENT_FAILED)
         finally:
-            if self._spool and (self._process is None or self._process.ended.is_set()):
-                self._spool.close()
+            self._barrier.close()
 
     def _execute(self) -> None:
-        claim = self._claim()
-        if claim is None:
-            return
-        self._devices = claim.devices
-        record = self._record = self._folder.new_task(
-            task=claim.task, fence=claim.fence, job_id=claim.job_id, attempt=claim.attempt, rank=claim.rank
-        )
-        spool = self._spool = record.spool()
-        process = self._begin(claim, record, spool)
-        if process:
-            self._tell_started(record, process, claim.workdir or record.private)
-        report(self._session, record, spool, process)
+        claim = self._barrier.pass_()
+        record = self._record = self._record or self._host.folder.new_task(claim)
+        try:
+            shim = self._begin(claim, record)
+        except StartFailedError as error:
+            record.spool().say(error.error.detail)
+            record.save_result(Result(start_error=error.error))
+            shim = None
+        if shim:
+            self._until_started(shim)
+        self._report(record)
 
-    def _claim(self) -> Claim | None:
-        """The task to run, once all of its gang are ready; none where the agent ends before that."""
-        session, task, fence = self._session, self.assignment.task, self.assignment.fence
-        while True:
-            claim = session.call(lambda epoch: session.client.claim(task, fence, epoch, retry=session.retry))
-            if claim.go or self._stop_wanted:
-                return claim
-            if session.ending.wait(BARRIER_SECONDS):
-                return None
-
-    def _begin(self, claim: Claim, record: TaskRecord, spool: Spool) -> TaskProcess | None:
-        """The running command; none where it did not start, and the record then has the result."""
+    def _begin(self, claim: Claim, record: TaskRecord) -> Shim | None:
+        """The shim that starts the command; none where the task was stopped before that."""
+        plan = prepared(self._host, claim, record, self._barrier.deadline)
         with self._lock:
-            try:
-                if self._stop_wanted is None:
-                    return self._start(claim, record, spool)
-                spool.say(f"{self._stop_wanted[0]} before it started")
-                result = Result(signal=15, ended_by=self._stop_wanted[2])
-                self._ended(record, result, f"{self._stop_wanted[0]} before it started")
-            except StartFailedError as error:
-                spool.say(error.error.detail)
-                self._ended(record, Result(start_error=error.error), f"not started: {error.error.detail}")
-        spool.end()
+            if self._stop_wanted is None:
+                self._barrier.check_port()
+                plan["deadline"] = self._barrier.deadline
+                self._shim = record.shim
+                self._shim.start(plan)
+                return self._shim
+            why, _, cause = self._stop_wanted
+        record.spool().say(f"{why} before it started")
+        record.save_result(Result(signal=15, ended_by=cause))
         return None
 
-    def _start(self, claim: Claim, record: TaskRecord, spool: Spool) -> TaskProcess:
-        popen = command.start(claim, environments=self._environments, private=Path(record.private), tag=record.tag)
-        process = self._process = TaskProcess(
-            popen, spool, record.tag, timeout_s=claim.timeout_s,
-            on_end=lambda result: self._ended(record, result, self._end_words(result)),
-        )  # fmt: skip
-        record.began(popen.pid, _started_at(popen.pid))
-        return process
+    def _until_started(self, shim: Shim) -> None:
+        while shim.started() is None and shim.result() is None and shim.is_alive():
+            if self._session.ending.wait(LOOK_SECONDS):
+                return
 
-    def _tell_started(self, record: TaskRecord, process: TaskProcess, workdir: str) -> None:
+    def _recover(self, record: TaskRecord) -> bool:
+        """Go on with what an agent before this one left; false where its command was never started."""
+        if record.released:
+            hand_over_rest(self._session, record)
+            return True
+        shim = record.shim
+        if not shim.is_alive() and record.result() is None and not shim.intended() and not members(record.tag):
+            return False
+        with self._lock:
+            self._shim = shim
+            if self._stop_wanted:
+                shim.stop(*self._stop_wanted)
+        if shim.is_alive():
+            log.info("%s: it ran on, and is taken up again", self.name)
+        self._report(record)
+        return True
+
+    def _report(self, record: TaskRecord) -> None:
+        if self._given_up:
+            self._abandon()
+            return
+        if why := record.declined():
+            raise DeclinedError(why.code, why.detail.partition(": ")[2])
+        if started := record.shim.started():
+            self._tell_started(record, int(started["pid"]))
+        report(self._session, record, lambda: self._result(record), lambda: wait_until_gone(self._session, record))
+
+    def _tell_started(self, record: TaskRecord, pid: int) -> None:
         session = self._session
         session.call(
             lambda epoch: session.client.started(
-                record.task, record.fence, epoch, process.pid, workdir, retry=session.retry
+                record.task, record.fence, epoch, pid, record.workdir, retry=session.retry
             )
         )
 
-    def _recover(self, record: TaskRecord) -> None:
-        """Finish what an agent before this one left: end what still runs, report what is known."""
-        while not end_left(record):
-            log.warning("%s: its processes do not end", self.name)
-        spool = self._spool = record.spool()
-        if record.result() is None:
-            spool.say("stopped: the agent ended while this ran")
-            self._ended(record, Result(signal=9, ended_by=AGENT_ENDED), AGENT_ENDED.detail)
-        spool.end()
-        report(self._session, record, spool, None)
-
-    def _ended(self, record: TaskRecord, result: Result, words: str) -> None:
-        """Write down how it ended, and say it in the agent's own log."""
-        log.info("%s: ended, %s", self.name, words)
-        record.save_result(result)
+    def _result(self, record: TaskRecord) -> Result:
+        """How it ended; a shim that ended without saying so leaves that to be found out."""
+        result = record.result() or bury(self._session, record)
+        log.info("%s: ended, %s", self.name, self._end_words(result))
+        return result
 
     def _end_words(self, result: Result) -> str:
+        if result.start_error:
+            return f"not started: {result.start_error.detail}"
         how = f"exit code {result.exit_code}" if result.signal is None else f"signal {result.signal}"
         if result.timed_out:
             return f"{how} (longer than its time limit)"
         return f"{how} ({self._stop_wanted[0]})" if self._stop_wanted else how
 
+    def _give_back(self, why: Cause) -> None:
+        """Nothing of it has started: the server finds another place for it."""
+        log.info("%s: given back, %s", self.name, why.detail)
+        session, assignment = self._session, self.assignment
+        try:
+            with suppress(RefusedError):
+                session.call(
+                    lambda epoch: session.client.decline(
+                        assignment.task, assignment.fence, epoch, why, retry=session.retry
+                    )
+                )
+        except UnreachableError as error:
+            # Kept on disk, if it was claimed: the next agent goes on from there.
+            log.warning("%s: that could not be said: %s", self.name, error)
+            return
+        if self._record is not None:
+            self._host.rules.cgroups.remove(self._record.tag)
+            self._record.remove()
+
     def _abandon(self) -> None:
-        if self._record is None:
+        """The server gave this attempt up: end it, say that its devices are free, forget it."""
+        record = self._record
+        if record is None:
             return
         try:
-            give_up(self._session, self._record, self._process)
+            if self._shim:
+                grace = CANCEL_GRACE_SECONDS if self._session.revoked.is_set() else 0.0
+                self._shim.stop("stopped: the server has given this attempt up", grace)
+            wait_until_gone(self._session, record)
+            release_only(self._session, record)
         except UnreachableError as error:
             log.warning("%s: its release could not be reported: %s", self.name, error)
-
-
-def end_left(record: TaskRecord, grace: float = CANCEL_GRACE_SECONDS) -> bool:
-    """End what an earlier agent left running of a task; true when nothing is."""
-    same = bool(record.pid) and _started_at(record.pid) == record.process_started_at
-    # A number that now belongs to another process must not be taken for the task's session.
-    return end_all(record.tag, record.pid if same else -1, grace)
-
-
-def _started_at(pid: int) -> float:
-    """When this process started, by which its number is told from a later use of it; 0 where it is gone."""
-    try:
-        return psutil.Process(pid).create_time()
-    except psutil.Error:
-        return 0.0

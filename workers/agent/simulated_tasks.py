@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 
-from workers.agent.client import AgentClient, Assignment, Claim, Result, Running
-from workers.agent.spool import frame
+from workers.agent.client import AgentClient, Assignment, Claim, Finish, Result, Running
+from workers.agent.frames import frame
 from workers.agent.transport import RefusedError, Retry, UnreachableError
 
 log = logging.getLogger(__name__)
@@ -166,7 +166,8 @@ class SimulatedTasks:
         written = frame(b"o", SAID, time.time_ns() // 1_000_000)
         try:
             size = client.put_log(task, fence, 0, written, retry=retry)
-            client.finish(task, fence, self._epoch(assignment.worker), result, size, retry=retry)
+            finish = Finish(result=result, log_size=size)
+            client.finish(task, fence, self._epoch(assignment.worker), finish, retry=retry)
             client.release(task, fence, self._epoch(assignment.worker), retry=retry)
         finally:
             with self._lock:

@@ -20,7 +20,11 @@ Wait = Callable[[float], bool]
 
 CONNECT_SECONDS = 5.0
 ANSWER_SECONDS = 20.0
+ANSWER_BYTES = 64 * 1024 * 1024
+"""The longest answer that is read; what a server says beyond it is not this protocol."""
 RETRIED = frozenset({429, 500, 502, 503, 504, 507})
+
+_OF_THE_TRANSFER = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
 
 class AddressError(ValueError):
@@ -28,7 +32,11 @@ class AddressError(ValueError):
 
 
 class UnreachableError(Exception):
-    """No answer: the network, or a server that is not there or not well (429, 5xx)."""
+    """No answer: the network, or a server that is not there or not well (429, 5xx: its `status`)."""
+
+    def __init__(self, detail: str, status: int | None = None) -> None:
+        super().__init__(detail)
+        self.status = status
 
 
 class RefusedError(Exception):
@@ -55,8 +63,8 @@ class Retry:
         self._cap = cap
         self._chance = chance
 
-    def again(self, tried: int, retry_after: float | None) -> bool:
-        """Wait before try number `tried + 1`; false when there will be none."""
+    def again(self, tried: int, retry_after: float | None, status: int | None = None) -> bool:
+        """Wait before try number `tried + 1`; false when there will be none. `status`: what the server answered."""
         if self._tries is not None and tried >= self._tries:
             return False
         limit = min(self._cap, self._base * 2.0 ** min(tried - 1, 16))
@@ -69,15 +77,17 @@ ONCE = Retry(threading.Event().wait, tries=1)
 class Transport:
     """One server and one token. Safe to share between threads; `close` it in the end."""
 
-    def __init__(self, url: str, token: str | None, *, allow_http: bool = False) -> None:
+    def __init__(
+        self, url: str, token: str | None, *, allow_http: bool = False, answer_bytes: int = ANSWER_BYTES
+    ) -> None:
         self.url = checked_url(url, allow_http=allow_http)
+        self._answer_bytes = answer_bytes
         headers = {"User-Agent": f"gpulayer/{agent.VERSION}", "Accept": "application/json"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         self._client = httpx.Client(
             base_url=self.url,
             headers=headers,
-            timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
             # A proxy from the environment must never see what is meant for this very machine.
             trust_env=not is_loopback(self.url),
         )
@@ -86,12 +96,18 @@ class Transport:
         """Close the connections."""
         self._client.close()
 
+    def use(self, token: str) -> None:
+        """Speak with this token from now on."""
+        self._client.headers["Authorization"] = f"Bearer {token}"
+
     def call(
         self, method: str, path: str, *, retry: Retry = ONCE, document: object = None, content: bytes | None = None,
         params: Mapping[str, str | int] | None = None, headers: Mapping[str, str] | None = None,
+        answer_seconds: float = ANSWER_SECONDS,
     ) -> httpx.Response:  # fmt: skip
         """The server's answer below 300. Raises RefusedError for its no, UnreachableError once `retry` has given up."""
-        options: dict[str, Any] = {"params": params, "headers": headers}
+        timeout = httpx.Timeout(answer_seconds, connect=CONNECT_SECONDS)
+        options: dict[str, Any] = {"params": params, "headers": headers, "timeout": timeout}
         if content is not None:
             options["content"] = content
         elif document is not None:
@@ -100,15 +116,29 @@ class Transport:
         while True:
             tried += 1
             try:
-                response = self._client.request(method, path, **options)
+                response = self._answer(method, path, options)
             except httpx.TransportError as error:
                 pause, why = None, UnreachableError(f"{self.url} cannot be reached: {_reason(error)}")
             else:
                 if response.status_code not in RETRIED:
                     return _accepted(response)
-                pause, why = _retry_after(response), UnreachableError(f"{self.url} answered {response.status_code}")
-            if not retry.again(tried, pause):
+                pause, status = retry_after(response), response.status_code
+                why = UnreachableError(f"{self.url} answered {status}", status)
+            if not retry.again(tried, pause, why.status):
                 raise why
+
+    def _answer(self, method: str, path: str, options: Mapping[str, Any]) -> httpx.Response:
+        """The answer with its whole body, which has a bound, unpacked or not."""
+        body = bytearray()
+        with self._client.stream(method, path, **options) as response:
+            for part in response.iter_bytes():
+                body += part
+                if len(body) > self._answer_bytes:
+                    raise UnreachableError(f"{self.url} answered with more than {self._answer_bytes:,} bytes")
+        headers = [
+            (name, value) for name, value in response.headers.multi_items() if name.lower() not in _OF_THE_TRANSFER
+        ]
+        return httpx.Response(response.status_code, headers=headers, content=bytes(body), request=response.request)
 
 
 def checked_url(url: str, *, allow_http: bool) -> str:
@@ -153,7 +183,7 @@ def _problem(response: httpx.Response) -> Mapping[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
-def _retry_after(response: httpx.Response) -> float | None:
+def retry_after(response: httpx.Response) -> float | None:
     """Seconds from the Retry-After header, in either of its two forms; at most ten minutes."""
     text = response.headers.get("retry-after", "")
     if text.isdigit():
