@@ -212,6 +212,15 @@ class WorkerOut(Answer):
     url: str
 
 
+class DeviceProcessOut(Answer):
+    """A process on a device: memory in bytes; `task` where it belongs to one of this worker."""
+
+    pid: int
+    user: str | None
+    memory: int | None
+    task: int | None
+
+
 class DeviceOut(Answer):
     """One device with its latest readings; null is unknown. Sizes are bytes, utilisation is per cent."""
 
@@ -224,13 +233,21 @@ class DeviceOut(Answer):
     utilisation: int | None
     memory_used: int | None
     foreign_memory: int | None
+    processes: list[DeviceProcessOut]
+    read_at: datetime | None
 
 
 class WorkerDetailOut(WorkerOut):
-    """A worker with its devices and its document: facts, state and load."""
+    """A worker with its devices and its document: facts, state and load.
+
+    `unknown`: why what its last reading lacks is unknown, by its place in the document. `offered`: what that reading
+    has less of than was accepted; it counts once an operator accepts it.
+    """
 
     devices: list[DeviceOut]
     document: dict[str, Any] | None
+    unknown: dict[str, str]
+    offered: list[str]
 
 
 class WorkersOut(Answer):
