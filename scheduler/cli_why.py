@@ -8,7 +8,7 @@ import click
 from gpulayer_site.terminal import clip_list, say, table
 from scheduler.cli_candidates import print_each, print_funnel, print_groups
 from scheduler.core.blockers import Blockers
-from scheduler.core.decision import SchedulingDecision
+from scheduler.core.decision import Outcome, SchedulingDecision
 from scheduler.core.difference import Difference
 from scheduler.core.matrix import Matrix
 from scheduler.core.passed_over import PassedOver
@@ -53,7 +53,7 @@ def print_explained(decision: SchedulingDecision, why: Why) -> None:
         say(group_sentence(reason), indent=2)
     for note in decision.notes:
         say(f"note: {note_sentence(note)}")
-    _print_why(why)
+    _print_why(why, waits=decision.outcome is not Outcome.PLACED)
     click.echo()
     if sum(decision.counts().values()) > LARGE_FLEET:
         print_groups(decision, each="--json")
@@ -61,11 +61,12 @@ def print_explained(decision: SchedulingDecision, why: Why) -> None:
         print_each(decision)
 
 
-def _print_why(why: Why) -> None:
+def _print_why(why: Why, *, waits: bool) -> None:
     _print_order(why.order)
     _print_gang(why.gang)
-    _print_blockers(why.blockers)
-    if why.passed_over is not None:
+    if waits:
+        _print_blockers(why.blockers)
+    if waits and why.passed_over is not None:
         _print_passed_over(why.passed_over)
     _print_relaxations(why.relaxations)
     _print_matrix(why.matrix)

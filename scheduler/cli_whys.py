@@ -149,7 +149,10 @@ def _read(reading: Callable[[], T]) -> T:
 
 def _decided(found: Document) -> str:
     kept, state = found["kept"], found["state"].replace("_", " ")
-    text = f"decided by pass {kept['pass_number']:,} at {_instant(kept['made_at'])} UTC; the job is {state} now"
+    by = (
+        f"with the figures of pass {kept['pass_number']:,}" if kept["refreshed"] else f"by pass {kept['pass_number']:,}"
+    )
+    text = f"decided at {_instant(kept['made_at'])} UTC {by}; the job is {state} now"
     return text if found["intact"] else f"{text}; the rules have changed since, and this is what those of now say of it"
 
 

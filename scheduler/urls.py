@@ -3,7 +3,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from scheduler.views import job, jobs, log, places, submit
+from scheduler.views import job, jobs, log, places, submit, why
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="jobs"), name="home"),
@@ -16,6 +16,12 @@ urlpatterns = [
     path("jobs/<slug:job_id>/live", job.live, name="job-live"),
     path("jobs/<slug:job_id>/placement", job.placement, name="job-placement"),
     path("jobs/<slug:job_id>/candidates", job.candidates, name="job-candidates"),
+    path("jobs/<slug:job_id>/why", why.why, name="job-why"),
+    path("jobs/<slug:job_id>/checks", why.checks, name="job-checks"),
+    path("jobs/<slug:job_id>/changes", why.changes, name="job-changes"),
+    path("jobs/<slug:job_id>/edited", why.edited, name="job-edited"),
+    path("jobs/<slug:job_id>/why-not/<path:worker>", why.why_not, name="job-why-not"),
+    path("why-not", why.ask, name="why-not"),
     path("jobs/<slug:job_id>/spec", job.spec, name="job-spec"),
     path("jobs/<slug:job_id>/cancel", job.cancel, name="job-cancel"),
     path("jobs/<slug:job_id>/log", log.log, name="job-log"),

@@ -144,5 +144,6 @@ def _row(row: Decision) -> dict[str, Any]:
         "seen_at": instant_text(row.seen_at),
         "outcome": row.outcome,
         "kept": row.kept,
+        "refreshed": row.refreshed,
         "lead": row.summary["answer"]["lead"],
     }

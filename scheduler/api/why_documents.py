@@ -38,7 +38,10 @@ class ChangesAsked(BaseModel):
 
 
 class KeptOut(Answer):
-    """A kept decision: when it was first made so, and last brought up to date. `kept`: first, outcome or change."""
+    """A kept decision: when it was first made so, and last brought up to date. `kept`: first, outcome or change.
+
+    `refreshed`: its pass is a later one, which changed figures only.
+    """
 
     id: int
     pass_number: int
@@ -46,6 +49,7 @@ class KeptOut(Answer):
     seen_at: Instant
     outcome: str
     kept: str
+    refreshed: bool
     lead: str
 
 

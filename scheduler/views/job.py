@@ -75,7 +75,7 @@ def spec(request: HttpRequest, job_id: str) -> HttpResponse:
     frame = frame_of(job_id)
     document = document_for(request.user, frame.job)
     context = {"document": yaml_of(document), "argv": document.get("command", [])}
-    return _page(request, frame, "scheduler/job_spec.html", {"tab": "spec", **context})
+    return job_page(request, frame, "scheduler/job_spec.html", {"tab": "spec", **context})
 
 
 @require_http_methods(["GET", "POST"])
@@ -95,12 +95,13 @@ def cancel(request: HttpRequest, job_id: str) -> HttpResponse:
 
 def _placement_page(request: HttpRequest, frame: Frame, rec: Recorded | None) -> HttpResponse:
     context = {"tab": "placement", **placement_context(request, frame.job, rec)}
-    return _page(request, frame, "scheduler/job.html", context, read=rec)
+    return job_page(request, frame, "scheduler/job.html", context, read=rec)
 
 
-def _page(
+def job_page(
     request: HttpRequest, frame: Frame, template: str, context: dict[str, Any], *, read: Recorded | None = None
 ) -> HttpResponse:
+    """A page of this job around what `template` shows; `read` is the decision that it speaks of."""
     head = head_context(frame, request.user, read=read.row.pk if read else None)
     head_html, _ = live_fragment(request, "scheduler/_live.html", head)
     return render(request, template, {**head, **context, "live": head_html})

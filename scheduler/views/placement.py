@@ -21,6 +21,7 @@ from scheduler.models.decisions import Outcome
 from scheduler.services.recorded import Recorded, recorded_at
 from scheduler.views.candidate_rows import FEW, PILLS, Candidates, segment_of
 from scheduler.views.candidate_values import Query
+from scheduler.views.why_panels import whys_or_their_place
 
 MOST_GROUPS = 8
 MOST_HISTORY = 50
@@ -75,6 +76,7 @@ class GroupRow:
 class Change:
     """One kept decision of the past."""
 
+    key: int
     at: datetime
     by: str
     """`Pass 7`; empty where later passes brought its figures up to date, so that the first is no longer known."""
@@ -124,6 +126,7 @@ def placement_context(request: HttpRequest, job: Job, rec: Recorded | None) -> d
         "more_groups": max(0, len(inside) - MOST_GROUPS),
         "outside": known - sum(len(group.workers) for group in inside),
         "notes": [explain.note_sentence(note) for note in rec.decision.notes],
+        "whys": whys_or_their_place(request, job, rec),
         "history": _history(job),
     }
 
@@ -181,7 +184,7 @@ def _history(job: Job) -> list[Change]:
 
 def _change(row: Decision) -> Change:
     by = "" if row.refreshed else f"Pass {row.pass_row.number:,}"
-    return Change(row.made_at, by, str(row.summary["answer"]["lead"]), *_OUTCOMES[Outcome(row.outcome)])
+    return Change(row.pk, row.made_at, by, str(row.summary["answer"]["lead"]), *_OUTCOMES[Outcome(row.outcome)])
 
 
 def _is_key(text: str) -> bool:

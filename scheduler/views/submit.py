@@ -69,10 +69,11 @@ def check(request: HttpRequest) -> HttpResponse:
     return render(request, "scheduler/_check.html", {**context, "oob": not yaml})
 
 
-def page_with(request: HttpRequest, document: Document) -> HttpResponse:
-    """The form, filled with this document."""
-    draft = Draft(SubmitForm.from_document(document), yaml_of(document), document, ())
-    return _page(request, draft, yaml=False)
+def page_with(request: HttpRequest, document: Document, *, like: Job) -> HttpResponse:
+    """The form, filled with an edited document of a job; its secrets are those that a clone would have."""
+    secrets = document_to_clone(_user(request), like).get("secrets")
+    document = {**document, **({"secrets": secrets} if secrets else {})}
+    return _page(request, _drafted(document, of_job(_user(request), like), text=yaml_of(document)), yaml=False)
 
 
 def _submitted(request: HttpRequest, draft: Draft) -> HttpResponse:
