@@ -110,6 +110,26 @@ class AgentClient:
         )  # fmt: skip
         return _read(answer, lambda body: int(body["size"]))
 
+    def files(self, task: int, fence: int, offset: int, *, retry: Retry) -> bytes:
+        """Some bytes of the files that a claimed task brings, from `offset`."""
+        params = {"fence": fence, "offset": offset}
+        return self._transport.call("GET", f"{ROOT}/tasks/{task}/files", params=params, retry=retry).content
+
+    def put_output(
+        self, task: int, fence: int, path: str, data: bytes, *, offset: int, size: int, retry: Retry
+    ) -> int:  # fmt: skip
+        """Hand over part of an output of `size` bytes in all; the answer is how much the server has of it now."""
+        answer = self._transport.call(
+            "PUT", f"{ROOT}/tasks/{task}/outputs",
+            params={"path": path, "offset": offset, "size": size, "fence": fence}, content=data,
+            headers={"Content-Type": "application/octet-stream"}, retry=retry,
+        )  # fmt: skip
+        return _read(answer, lambda body: int(body["size"]))
+
+    def outputs_done(self, task: int, fence: int, note: str, *, retry: Retry) -> None:
+        """All of its outputs that will be handed over are there; `note` says what will not, and why."""
+        self._post(f"tasks/{task}/outputs/done", {"fence": fence, "note": note}, retry, _nothing)
+
     def finish(self, task: int, fence: int, epoch: int, report: Finish, *, retry: Retry) -> None:
         """How the task ended. The same report again is no error."""
         result = report.result

@@ -158,7 +158,7 @@ class AgentFolder:
         private = self.root / "work" / name
         record = TaskRecord(
             folder=folder, task=claim.task, fence=claim.fence, job_id=claim.job_id, private=str(private),
-            workdir=claim.workdir or str(private), devices=claim.devices,
+            workdir=claim.workdir or str(private / "files" if claim.files else private), devices=claim.devices,
             outputs=None if claim.hold_seconds else str(private / "outputs"),
             outputs_limit_bytes=claim.outputs_limit_bytes, people=(claim.hold_user,) if claim.hold_user else (),
             tag=f"{claim.job_id}.{claim.task}.{claim.fence}.{os.urandom(4).hex()}",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from workers.agent import bundles
 from workers.agent.accounts import Account, NoAccountError, account_of
 from workers.agent.command import DeclinedError, Environment, StartFailedError, argv_of, variables_of
 from workers.agent.folder import AgentFolder, TaskRecord
@@ -15,7 +16,10 @@ from workers.agent.reporting import Session
 from workers.agent.rules import Rules
 from workers.agent.shim import locks
 from workers.agent.shim.clock import now
+from workers.agent.transport import Retry
 
+FETCH_TRIES = 8
+"""How often a part of a job's files is asked for, with growing pauses, before its task is given back."""
 WARNING_SECONDS = 10.0
 """How long before its lease is over a command is asked to end; a twentieth of a lease that is short."""
 
@@ -47,6 +51,10 @@ def prepared(host: Host, claim: Claim, record: TaskRecord, deadline: float | Non
     )
     argv = argv_of(claim, host.environments)
     private = host.folder.make_work(record, account)
+    if claim.files is not None:
+        session = host.session
+        retry = Retry(session.ending.wait, tries=FETCH_TRIES)
+        bundles.unpack(session.client, claim, into=Path(record.workdir), cache=host.folder.root / "files", retry=retry)
     if account is not None:
         account.own(private)
     return _plan(host, claim, record, deadline) | {

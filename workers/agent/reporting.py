@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
+from workers.agent import outputs
 from workers.agent.client import AgentClient, Finish
 from workers.agent.folder import TaskRecord
 from workers.agent.log_sender import LogSender
@@ -94,7 +95,7 @@ def report(session: Session, record: TaskRecord, result: Callable[[], Result], g
     told = result()
     finish = Finish(
         result=told, log_size=sender.sent, log_sha256=sender.digest(), log_total=sender.total,
-        outputs_path=record.outputs,
+        outputs_path=outputs.something_in(record.outputs),
     )  # fmt: skip
     task, fence, retry = record.task, record.fence, session.retry
     try:
@@ -111,8 +112,9 @@ def report(session: Session, record: TaskRecord, result: Callable[[], Result], g
 
 
 def hand_over_rest(session: Session, record: TaskRecord, sender: LogSender | None = None) -> None:
-    """What the server did not take before the release; then the task can be forgotten."""
+    """What the server did not take before the release, and what the task left; then the task can be forgotten."""
     (sender or LogSender(session, record)).send_rest()
+    outputs.upload(session, record)
     record.remove()
 
 
