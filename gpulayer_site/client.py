@@ -93,6 +93,11 @@ class People:
         """What is there, as it is."""
         return self._answer("GET", path, params=params, retry=Retry(_wait, tries=6)).content
 
+    def response(self, path: str, **params: str | int | None) -> httpx.Response:
+        """What is there, with its headers; keys that are None are left out."""
+        given = {key: value for key, value in params.items() if value is not None}
+        return self._answer("GET", path, params=given, retry=Retry(_wait, tries=6))
+
     def delete(self, path: str) -> Any:
         """The answer to a deletion."""
         return self._call("DELETE", path)

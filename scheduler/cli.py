@@ -2,7 +2,6 @@
 
 import uuid
 from pathlib import Path
-from time import sleep
 from typing import Any
 
 import click
@@ -10,7 +9,8 @@ import click
 from gpulayer_site.client import Failure, People, connect
 from gpulayer_site.terminal import say, say_if_full, table, write_json
 from scheduler.cli_acts import COMMANDS as ACTS
-from scheduler.cli_follow import POLL_SECONDS, copy_log, exit_as, follow, page_of, text_of
+from scheduler.cli_follow import exit_as, follow, page_of, text_of
+from scheduler.cli_logs import logs
 from scheduler.cli_outputs import outputs
 from scheduler.cli_paths import job_path
 from scheduler.cli_replay import replay
@@ -28,7 +28,7 @@ def job() -> None:
     """
 
 
-for _command in (*ACTS, outputs, explain, why_not, changes, rollup, replay):
+for _command in (logs, *ACTS, outputs, explain, why_not, changes, rollup, replay):
     job.add_command(_command)
 
 
@@ -108,31 +108,6 @@ def status(job_id: str, every: bool, as_json: bool) -> None:
         write_json({"job": found, "decision": decision})
     else:
         print_status(found, decision, every=every)
-
-
-@job.command()
-@click.argument("job_id")
-@click.option("--follow", "-f", is_flag=True, help="Go on until the job has ended.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print each record as one line of JSON, with its stream and time."
-)
-def logs(job_id: str, follow: bool, as_json: bool) -> None:
-    """Print what a job has written.
-
-    Its output goes to standard output, its errors go to standard error.
-
-    \b
-    Examples:
-      gpulayer job logs j-7
-      gpulayer job logs j-7 -f
-    """
-    people = connect()
-    offset = 0
-    while True:
-        offset, ended = copy_log(people, job_id, offset, as_json=as_json)
-        if ended or not follow:
-            return
-        sleep(POLL_SECONDS)
 
 
 @job.command()

@@ -8,17 +8,15 @@ from typing import Any
 import click
 
 from gpulayer_site.client import Failure, People
-from gpulayer_site.terminal import write_json
+from scheduler.cli_logs import ENDED, POLL_SECONDS, LogCopy
 from scheduler.cli_paths import job_path
 
-ENDED = frozenset({"succeeded", "failed", "cancelled", "timed_out"})
-POLL_SECONDS = 0.7
 TIMED_OUT, NEVER_RAN, CANCELLED, LEFT = 124, 125, 130, 130
 
 
 def follow(people: People, job_id: str, *, with_log: bool) -> dict[str, Any]:
     """Wait for the job's end, telling what changes on standard error; the answer is the job then."""
-    offset, told = 0, ""
+    copy, told = LogCopy(people, job_id), ""
     try:
         while True:
             found: dict[str, Any] = people.get(job_path(job_id))
@@ -29,27 +27,13 @@ def follow(people: People, job_id: str, *, with_log: bool) -> dict[str, Any]:
                 click.echo(news, err=True)
                 told = news
             if with_log:
-                offset, _ = copy_log(people, job_id, offset)
+                copy.more()
             if found["state"] in ENDED:
                 return found
             sleep(POLL_SECONDS)
     except KeyboardInterrupt:
         click.echo(f"\n{job_id} goes on; `gpulayer job cancel {job_id}` ends it", err=True)
         sys.exit(LEFT)
-
-
-def copy_log(people: People, job_id: str, offset: int, *, as_json: bool = False) -> tuple[int, bool]:
-    """Print everything from `offset` on; the answer is where it ends now, and whether that is the end."""
-    while True:
-        page = people.get(job_path(job_id, "log"), offset=offset, format="json")
-        for record in page["records"]:
-            if as_json:
-                write_json(record, lines=True)
-            else:
-                click.echo(record["text"], nl=False, err=record["stream"] == "stderr")
-        if page["next"] == offset or page["next"] >= page["size"]:
-            return page["next"], bool(page["ended"])
-        offset = page["next"]
 
 
 def exit_as(found: dict[str, Any]) -> None:

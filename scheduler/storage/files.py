@@ -81,7 +81,7 @@ class FileStorage:
     def _folder(self, key: Key, *, make: bool = False) -> Iterator[int]:
         path = self._root / key.kind.value / str(key.number // A_FOLDER)
         if make:
-            path.parent.mkdir(mode=0o700, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             path.mkdir(mode=0o700, exist_ok=True)
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
