@@ -42,9 +42,19 @@ def groups_of(values: Iterable[H]) -> dict[H, int]:
 def each(bits: int) -> Iterator[int]:
     """The ranks in a set, lowest first."""
     while bits:
-        lowest = bits & -bits
-        yield lowest.bit_length() - 1
-        bits ^= lowest
+        below = bits - 1
+        yield (bits ^ below).bit_length() - 1
+        bits &= below
+
+
+def first(bits: int) -> int:
+    """The lowest rank in a set that is not empty."""
+    return (bits ^ (bits - 1)).bit_length() - 1
+
+
+def less(bits: int, others: int) -> int:
+    """The set without those others; `bits & ~others` is the same, and takes Python several times as long."""
+    return bits ^ (bits & others)
 
 
 def members(bits: int, of: Sequence[T]) -> tuple[T, ...]:
@@ -62,9 +72,9 @@ class Growing:
         self._epochs = array("q")
         self._ranks = array("q")
 
-    def add(self, rank: int, epoch: int) -> None:
-        """Take in a rank that is not yet in it."""
-        self.bits |= 1 << rank
+    def add(self, rank: int, bit: int, epoch: int) -> None:
+        """Take in a rank that is not yet in it; `bit` is the set of it alone, by far the dearest part to make."""
+        self.bits |= bit
         self._epochs.append(epoch)
         self._ranks.append(rank)
 
@@ -74,4 +84,4 @@ class Growing:
         if first == len(self._ranks):
             return self.bits
         later = self._ranks[first:]
-        return self.bits & ~of_ranks(later, max(later) + 1)
+        return less(self.bits, of_ranks(later, max(later) + 1))

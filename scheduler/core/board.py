@@ -48,14 +48,14 @@ class Level:
             self._short[asked] = Growing(where(map(asked.__gt__, self.left)))
         return self._short[asked]
 
-    def take(self, rank: int, amount: int, epoch: int) -> None:
-        """Less is left of it on one worker."""
+    def take(self, rank: int, bit: int, amount: int, epoch: int) -> None:
+        """Less is left of it on one worker; `bit` is the set of it alone."""
         if not amount:
             return
         before = self.left[rank]
         after = self.left[rank] = before - amount
         for asked in self._asks[bisect_right(self._asks, after) : bisect_right(self._asks, before)]:
-            self._short[asked].add(rank, epoch)
+            self._short[asked].add(rank, bit, epoch)
 
 
 class Board:
@@ -83,11 +83,12 @@ class Board:
     def place(self, loads: Sequence[tuple[int, TaskLoad]]) -> None:
         """One job takes these, each from the worker of that rank; the next epoch begins."""
         for rank, load in loads:
-            self.slots.take(rank, 1, self.epoch)
-            self.cpu.take(rank, load.cpu_millicores, self.epoch)
-            self.memory.take(rank, load.memory_bytes, self.epoch)
-            self.disk.take(rank, load.disk_bytes, self.epoch)
-            self.devices.take(rank, load.devices, self.epoch)
+            bit = 1 << rank
+            self.slots.take(rank, bit, 1, self.epoch)
+            self.cpu.take(rank, bit, load.cpu_millicores, self.epoch)
+            self.memory.take(rank, bit, load.memory_bytes, self.epoch)
+            self.disk.take(rank, bit, load.disk_bytes, self.epoch)
+            self.devices.take(rank, bit, load.devices, self.epoch)
             self.touched.append(rank)
             self._given.setdefault(rank, []).append((self.epoch, load))
         self.epoch += 1

@@ -9,7 +9,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Protocol
 
-from scheduler.core.bits import groups_of
+from scheduler.core.bits import first, groups_of
 from scheduler.core.reasons import ORDER, Code, GroupReason, Kind, Note, Reason
 from scheduler.core.rosters import Part, Roster
 from scheduler.core.spec import Policy
@@ -171,9 +171,7 @@ class SchedulingDecision:
     def groups(self) -> tuple[CandidateGroup, ...]:
         """The candidates by verdict and set of codes, the largest group first; of one size, by their first worker."""
         roster = self.evidence.roster
-        largest_first = sorted(
-            self.evidence.parts().items(), key=lambda part: (-part[1].bit_count(), part[1] & -part[1])
-        )
+        largest_first = sorted(self.evidence.parts().items(), key=lambda part: (-part[1].bit_count(), first(part[1])))
         return tuple(
             CandidateGroup(verdict=verdict, codes=codes, workers=Part(roster, workers))
             for (verdict, codes), workers in largest_first

@@ -62,7 +62,7 @@ class DeviceBoard:
         alike = {(condition, 0): members for condition, members in self._census.classes(condition_of).items()}
         for rank in self._seated:
             condition, held = self._conditions[rank], self._held[rank]
-            _move(alike, rank, (condition, 0), (condition, held))
+            _move(alike, 1 << rank, (condition, 0), (condition, held))
         return alike
 
     def watch(self, entry: QueueEntry) -> Request:
@@ -85,23 +85,23 @@ class DeviceBoard:
                 request.held.bits |= members
         return request
 
-    def take(self, rank: int, devices: Iterable[int], epoch: int) -> None:
-        """One more task holds these."""
+    def take(self, rank: int, bit: int, devices: Iterable[int], epoch: int) -> None:
+        """One more task holds these of one worker; `bit` is the set of it alone."""
         alike = self.alike
         mask, before, condition = mask_of(devices), self._held[rank], self._conditions[rank]
         if not mask:
             return
         after = self._held[rank] = before | mask
-        _move(alike, rank, (condition, before), (condition, after))
+        _move(alike, bit, (condition, before), (condition, after))
         for usable, requests in self._watchers.get(condition, {}).items():
             had, has = (usable & ~before).bit_count(), (usable & ~after).bit_count()
             if had == has:
                 continue
             for request in requests:
                 if not usable & before:
-                    request.held.add(rank, epoch)
+                    request.held.add(rank, bit, epoch)
                 if has < request.count <= had:
-                    request.lacking.add(rank, epoch)
+                    request.lacking.add(rank, bit, epoch)
 
     def left_on(self, rank: int, freed: Mask = 0) -> Mask:
         """The devices of one worker that no task holds, if these were free."""
@@ -146,8 +146,7 @@ def mask_of(indices: Iterable[int]) -> Mask:
     return mask
 
 
-def _move(alike: dict[State, int], rank: int, old: State, new: State) -> None:
-    bit = 1 << rank
+def _move(alike: dict[State, int], bit: int, old: State, new: State) -> None:
     alike[old] ^= bit
     if not alike[old]:
         del alike[old]

@@ -105,7 +105,7 @@ class Pass:
             ever_schedulable=shape.ever_schedulable,
             evidence=Moment(
                 entry=entry, shape=shape, census=self._census, board=self._board, epoch=epoch,
-                avoided=standing.avoided, chosen=sum(1 << rank for rank in choice.chosen),
+                avoided=standing.avoided, chosen=choice.chosen,
             ),
         )  # fmt: skip
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 
-from scheduler.core.bits import groups_of
+from scheduler.core.bits import first, groups_of
 from scheduler.core.capability_software import environment_of, torch_of
 from scheduler.core.fleet import WorkerFacts
 from scheduler.core.questions import Reads, devices_of, environments_of
@@ -32,7 +32,7 @@ def columns(scene: Scene, grouping: str, within: int) -> tuple[Column, ...]:
     found = {label: bits & within for label, bits in _parted(scene, grouping).items() if bits & within}
     ordered = sorted(found.items(), key=lambda pair: (-pair[1].bit_count(), pair[0]))
     if grouping == "worker":
-        ordered.sort(key=lambda pair: pair[1] & -pair[1])
+        ordered.sort(key=lambda pair: first(pair[1]))
     if len(ordered) <= MOST_COLUMNS:
         return tuple(Column(*pair) for pair in ordered)
     rest = ordered[MOST_COLUMNS - 1 :]
@@ -65,7 +65,7 @@ def _parted(scene: Scene, grouping: str) -> dict[str, int]:
 def _by(scene: Scene, reads: Reads, said: Callable[[WorkerFacts], str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for bits in scene.census.classes(reads).values():
-        label = said(scene.census.facts[(bits & -bits).bit_length() - 1])
+        label = said(scene.census.facts[first(bits)])
         found[label] = found.get(label, 0) | bits
     return found
 

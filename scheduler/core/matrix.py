@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scheduler.core.bits import where
+from scheduler.core.bits import first, where
 from scheduler.core.capability import CAPABILITY
 from scheduler.core.census import UNKNOWN
 from scheduler.core.checklist import CHECKED, why_not_asked
@@ -127,7 +127,7 @@ def _failing_framework(scene: Scene, name: str, failing: int, *, unknown_only: b
     found = 0
     for bits in scene.census.classes(environments_of).values():
         if bits & failing:
-            sample = scene.census.facts[(bits & -bits).bit_length() - 1]
+            sample = scene.census.facts[first(bits)]
             reasons = CAPABILITY[Code.FRAMEWORK](scene.entry, sample)
             if any(reason.subject == name and (reason.unknown or not unknown_only) for reason in reasons):
                 found |= bits & failing
@@ -155,7 +155,7 @@ def _unknown_of_class(scene: Scene, code: Code, failing: int) -> int:
     found = 0
     for bits in scene.census.classes(READS[code]).values():
         if bits & failing:
-            sample = scene.census.facts[(bits & -bits).bit_length() - 1]
+            sample = scene.census.facts[first(bits)]
             if any(reason.unknown for reason in CAPABILITY[code](scene.entry, sample)):
                 found |= bits & failing
     return found

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 from scheduler.core.availability import Setting
-from scheduler.core.bits import each
+from scheduler.core.bits import each, of_ranks
 from scheduler.core.board import Board
 from scheduler.core.causes import Split, read_by
 from scheduler.core.census import Census
@@ -29,7 +29,8 @@ class Moment:
     board: Board
     epoch: int
     avoided: frozenset[str]
-    chosen: int
+    chosen: tuple[int, ...]
+    """Their ranks: a set of workers for each decision would grow with jobs times workers."""
 
     @property
     def roster(self) -> Roster:
@@ -38,7 +39,7 @@ class Moment:
 
     def parts(self) -> Parts:
         """The workers by verdict and set of codes."""
-        return self.shape.parts(self.epoch, self._avoided(), self.chosen)
+        return self.shape.parts(self.epoch, self._avoided(), of_ranks(self.chosen, self.census.size))
 
     def candidates(self) -> tuple[Candidate, ...]:
         """One for every worker, sorted by id; workers of one class share their reasons."""
@@ -70,7 +71,7 @@ class Moment:
         return Candidate(
             worker=self.census.roster.ids[rank],
             reasons=said[1],
-            selected=bool(self.chosen >> rank & 1),
+            selected=rank in self.chosen,
             key=said[2],
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from scheduler.core.availability import Setting
-from scheduler.core.bits import groups_of
+from scheduler.core.bits import first, groups_of
 from scheduler.core.capability_software import TORCH, environment_of, torch_of
 from scheduler.core.evaluation import availability_reasons, compatibility_reasons
 from scheduler.core.fleet import EnvironmentView, WorkerFacts
@@ -92,7 +92,7 @@ def _change(scene: Scene, tier: Origin, torch: str | None, workers: int) -> Torc
         return None
     lacking = _lacking_torch(scene) & scene.census.origins.get(tier, 0)
     others = standing.shape.in_tier(tier) & ~workers | lacking
-    sample = scene.census.facts[(workers & -workers).bit_length() - 1]
+    sample = scene.census.facts[first(workers)]
     now = _changeable(scene, torch, sample, others & (standing.eligible | lacking), needed - free, free=True)
     if len(now) == needed - free:
         return TorchChange(workers=tuple(now), starts=True)

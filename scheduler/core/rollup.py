@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from scheduler.core.bits import first
 from scheduler.core.decision import Outcome, Parts, SchedulingDecision, Verdict
 from scheduler.core.devices import load_of
 from scheduler.core.explain import short_answer
@@ -100,7 +101,7 @@ def _least_lacking(parts: Parts) -> tuple[Code, ...]:
 
     def least(found: tuple[tuple[Code, ...], int]) -> tuple[int, int, int]:
         codes, workers = found
-        return len(codes), -workers.bit_count(), workers & -workers
+        return len(codes), -workers.bit_count(), first(workers)
 
     return min((in_tiers or lacking).items(), key=least, default=((), 0))[0]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
 
-from scheduler.core.bits import members, of_ranks
+from scheduler.core.bits import first, less, members, of_ranks
 from scheduler.core.board import Board
 from scheduler.core.causes import failing
 from scheduler.core.census import Census
@@ -71,7 +71,7 @@ class Scene:
         """The workers that could ever run another job."""
         able = self.census.everyone
         for _, against in failing(entry, self.census.claims(entry), self.census):
-            able &= ~against
+            able = less(able, against)
         return able
 
     def parts(self) -> Parts:
@@ -104,7 +104,7 @@ class Scene:
     def samples(self, reads: Reads, workers: int) -> list[WorkerFacts]:
         """One worker of the set for each class of facts in it that read alike."""
         return [
-            self.census.facts[(found & -found).bit_length() - 1]
+            self.census.facts[first(found)]
             for alike in self.census.classes(reads).values()
             if (found := alike & workers)
         ]

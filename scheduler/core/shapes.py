@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from functools import cached_property
 
-from scheduler.core.bits import groups_of, of_ranks
+from scheduler.core.bits import groups_of, less, of_ranks
 from scheduler.core.board import Board
 from scheduler.core.causes import Causes, Split, failing, levels, split
 from scheduler.core.census import Census
@@ -37,9 +37,10 @@ class Shape:
         self._spec, self._claims = entry.spec, claims
         self._census, self._board, self.request = census, board, request
         self._failing = failing(entry, claims, census)
+        self._in_tier: dict[Origin, int] = {}
         self.compatible = census.everyone
         for _, bits in self._failing:
-            self.compatible &= ~bits
+            self.compatible = less(self.compatible, bits)
         self.torch = census.torch(entry.spec.runtime.environment) if entry.spec.distributed else None
         self.counts = self.count(self.compatible)
         self.closed = closed_tiers(entry, self.counts)
@@ -48,7 +49,7 @@ class Shape:
         self._lasting = self._lasting_causes()
         self._open = self.compatible
         for _, bits in self._lasting:
-            self._open &= ~bits
+            self._open = less(self._open, bits)
         self._told: tuple[tuple[int, int, int], Parts] | None = None
         self.said: dict[int, tuple[Hashable, tuple[Reason, ...], Key | None]] = {}
         """By rank, what was last found of a compatible worker: in which state, its reasons, and its key."""
@@ -60,7 +61,9 @@ class Shape:
 
     def in_tier(self, tier: Origin) -> int:
         """The compatible workers of one tier."""
-        return self.compatible & self._census.origins.get(tier, 0)
+        if tier not in self._in_tier:
+            self._in_tier[tier] = self.compatible & self._census.origins.get(tier, 0)
+        return self._in_tier[tier]
 
     def count(self, workers: int) -> dict[Origin, dict[Version, int]]:
         """How many of these workers each tier has, by torch version for a gang."""
@@ -78,7 +81,7 @@ class Shape:
             taken |= short.bits
         if self.request:
             taken |= self.request.lacking.bits
-        return self._open & ~taken
+        return less(self._open, taken)
 
     def ranks(self, workers: frozenset[str]) -> int:
         """These workers, as far as the fleet has them."""
@@ -94,7 +97,7 @@ class Shape:
             eligible = able.pop((), 0)
             parts = {(Verdict.INCOMPATIBLE, codes): workers for codes, workers in self.incompatible.items()}
             parts |= {(Verdict.UNAVAILABLE, codes): workers for codes, workers in able.items()}
-            parts |= {(Verdict.ELIGIBLE, ()): eligible & ~chosen, (Verdict.SELECTED, ()): chosen}
+            parts |= {(Verdict.ELIGIBLE, ()): less(eligible, chosen), (Verdict.SELECTED, ()): chosen}
             told = {part: workers for part, workers in parts.items() if workers}
             self._told = ((epoch, avoided, chosen), told)
         return self._told[1]
@@ -102,7 +105,7 @@ class Shape:
     @cached_property
     def incompatible(self) -> Split:
         """The workers that never could, by the codes that stand against them."""
-        return split(self._census.everyone & ~self.compatible, self._failing)
+        return split(less(self._census.everyone, self.compatible), self._failing)
 
     def unavailable(self, epoch: int, avoided: int) -> Split:
         """The compatible workers at that moment, by the codes that stand against them; by none, the eligible."""

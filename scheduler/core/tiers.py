@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Generic, TypeVar
 
 from scheduler.core.decision import Tier, TierStatus
@@ -70,5 +71,10 @@ def choose(
             status = TierStatus.PLACED if chosen else TierStatus.NEVER if never else TierStatus.WAITING
             if entry.spec.distributed and not chosen:
                 reasons += group_reasons(tier, counts, free, needed)
-        statuses.append(Tier(tier.value, status))
+        statuses.append(_told(tier, status))
     return Choice(tuple(statuses), chosen, tuple(reasons))
+
+
+@cache
+def _told(tier: Origin, status: TierStatus) -> Tier:
+    return Tier(tier.value, status)

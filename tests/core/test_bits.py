@@ -31,6 +31,6 @@ def test_a_growing_set_remembers_every_earlier_moment(begin: set[int], joined: l
         epoch += wait
         expected += [set(expected[-1]) for _ in range(epoch + 2 - len(expected))]
         if rank not in begin:
-            growing.add(rank, epoch)
+            growing.add(rank, 1 << rank, epoch)
             expected[epoch + 1].add(rank)
     assert [set(each(growing.before(moment))) for moment in range(len(expected))] == expected
