@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.agent.shimmed import Shimmed
 from tests.agent.wire import Script, serving
 from workers.agent.client import AgentClient, Claim
 from workers.agent.command import Environment
@@ -58,6 +59,20 @@ def own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def host(session: Session, folder: AgentFolder) -> Host:
     session.retry = Retry(session.ending.wait, base=0.01, cap=0.02)
     return Host(session=session, folder=folder, environments={"default": HERE})
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Iterator[Callable[..., Shimmed]]:
+    """Starts a command under a shim of its own: its words (none: a hold), and what else its plan says."""
+    runs: list[Shimmed] = []
+
+    def make(*argv: str, **plan: Any) -> Shimmed:
+        runs.append(Shimmed(tmp_path / f"task-{len(runs)}", argv or None, **plan))
+        return runs[-1]
+
+    yield make
+    for each in runs:
+        each.end()
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from typing import Any
 
 from workers.agent.messages import Cause, cause
 from workers.agent.shim import control, files
-from workers.agent.shim.main import LOCK_HANDLE
+from workers.agent.shim.main import CONTROL_HANDLE, LOCK_HANDLE
 
 _ROOT = Path(__file__).parents[2]
 # Isolated and without site-packages: started for every task, it may not cost what a whole Python costs.
@@ -31,15 +31,12 @@ class Shim:
 
     def start(self, plan: Mapping[str, Any]) -> None:
         """Start it. From the first instant it holds the lock by which others see that it lives."""
-        control_path = self._folder / files.CONTROL
-        control_path.unlink(missing_ok=True)
-        os.mkfifo(control_path, 0o600)
-        lock = self._lock()
+        lock, inbox = self._lock(), self._inbox()
         read, write = os.pipe()
         try:
-            self._child = self._spawn(lock, read)
+            self._child = self._spawn(read, lock, inbox)
         finally:
-            for each in (lock, read):
+            for each in (lock, inbox, read):
                 os.close(each)
         with suppress(BrokenPipeError), os.fdopen(write, "wb") as pipe:
             pipe.write(json.dumps(plan).encode())
@@ -103,16 +100,21 @@ class Shim:
     def _lock(self) -> int:
         handle = os.open(self._folder / files.LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Out of the way of the descriptors that the shim is started with.
-        high = fcntl.fcntl(handle, fcntl.F_DUPFD_CLOEXEC, _ABOVE_STANDARD)
-        os.close(handle)
-        return high
+        return _out_of_the_way(handle)
 
-    def _spawn(self, lock: int, read: int) -> int:
+    def _inbox(self) -> int:
+        """The shim's end of its FIFO, handed over open: what is said to it before it listens is not lost."""
+        path = self._folder / files.CONTROL
+        path.unlink(missing_ok=True)
+        os.mkfifo(path, 0o600)
+        # For both: then it neither waits for a writer nor ends with one.
+        return _out_of_the_way(os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC))
+
+    def _spawn(self, read: int, lock: int, inbox: int) -> int:
         errors = os.open(self._folder / files.ERRORS, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         nothing = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
-        given = enumerate((read, nothing, errors, lock))
-        assert LOCK_HANDLE == 3
+        given = enumerate((read, nothing, errors, lock, inbox))
+        assert (LOCK_HANDLE, CONTROL_HANDLE) == (3, 4)
         try:
             return os.posix_spawn(
                 sys.executable, [sys.executable, "-I", "-S", "-c", _BOOT, str(self._folder)],
@@ -122,3 +124,10 @@ class Shim:
         finally:
             os.close(errors)
             os.close(nothing)
+
+
+def _out_of_the_way(handle: int) -> int:
+    """The same, above the descriptors that a shim is started with."""
+    high = fcntl.fcntl(handle, fcntl.F_DUPFD_CLOEXEC, _ABOVE_STANDARD)
+    os.close(handle)
+    return high

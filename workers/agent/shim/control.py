@@ -10,15 +10,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-WORDS_LENGTH = 500
-
 
 class Inbox:
-    """The shim's end."""
+    """The shim's end, open for reading without waiting."""
 
-    def __init__(self, path: str) -> None:
-        # For both: then it neither waits for a writer nor ends with one.
-        self.handle = os.open(path, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
         self._rest = b""
 
     def read(self) -> list[dict[str, Any]]:

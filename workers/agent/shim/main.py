@@ -19,11 +19,14 @@ from workers.agent.shim.watch import Watch
 
 LOCK_HANDLE = 3
 """The descriptor by which the agent hands over the lock that says "this shim lives"."""
+CONTROL_HANDLE = 4
+"""The same for the FIFO by which the agent speaks."""
 
 
 def main(folder: str) -> None:
     """Run the task whose folder this is, with the plan on standard input."""
-    os.set_inheritable(LOCK_HANDLE, False)
+    for handle in (LOCK_HANDLE, CONTROL_HANDLE):
+        os.set_inheritable(handle, False)
     plan = read_plan(0)
     if plan is None:
         return
@@ -38,7 +41,7 @@ def main(folder: str) -> None:
     linux.adopt_orphans()
     wake = Wake()
     output = Output(f"{folder}/{files.LOG}", kept=plan.log_bytes, secrets=plan.secrets)
-    inbox = Inbox(f"{folder}/{files.CONTROL}")
+    inbox = Inbox(CONTROL_HANDLE)
     running = None
     if plan.argv is None:
         write_whole(f"{folder}/{files.STARTED}", {"pid": 0, "start": 0, "boot_id": files.boot_id()})
