@@ -66,7 +66,7 @@ def put_output(
     fence: Query[Count],
 ) -> Any:  # fmt: skip
     """Append to the output of this path, which will have `size` bytes. The same bytes again are fine."""
-    if request.content_type != "application/octet-stream":
+    if request.body and request.content_type != "application/octet-stream":
         raise Refused("unsupported_media_type", "the body must be application/octet-stream", status=415)
     stored = outputs.put(
         credential=caller(request), task_id=task_id, fence=fence, path=path, size=size, offset=offset,

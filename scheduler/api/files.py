@@ -11,7 +11,7 @@ from ninja import Path, Query, Router
 from pydantic import Field
 
 from scheduler.api.acts import permitted
-from scheduler.api.wire_files import BundleOut, OutputsOut
+from scheduler.api.wire_files import BundleOut, OutputAsked, OutputsOut
 from scheduler.models import Bundle, OutputFile, Task
 from scheduler.output_download import as_attachment
 from scheduler.services import bundles, outputs
@@ -69,12 +69,10 @@ def list_outputs(request: HttpRequest, job_id: JobId) -> Any:
     openapi_extra=BYTES_ANSWER,
     summary="Download Output",
 )
-def get_output(
-    request: HttpRequest, job_id: JobId, number: Path[Id], offset: Query[Count] = 0, length: Query[Id | None] = None
-) -> Any:
+def get_output(request: HttpRequest, job_id: JobId, number: Path[Id], asked: Query[OutputAsked]) -> Any:
     """The bytes of one output from `offset`, at most `length` of them. Its owner and operators may."""
     job = permitted(request, job_id, "see the outputs of")
-    return as_attachment(outputs.output_of(job, number), offset=offset, length=length)
+    return as_attachment(outputs.output_of(job, number), offset=asked.offset, length=asked.length)
 
 
 def _item(row: OutputFile) -> dict[str, Any]:

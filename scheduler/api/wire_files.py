@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from workers.wire import Answer
+from pydantic import BaseModel
+
+from workers.wire import Answer, Count, Id
+
+
+class OutputAsked(BaseModel):
+    """Which bytes of an output: from `offset`, all or at most `length` of them."""
+
+    offset: Count = 0
+    length: Id | None = None
 
 
 class BundleOut(Answer):
