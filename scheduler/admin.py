@@ -133,7 +133,7 @@ class JobAdmin(Evidence):
     list_select_related = ("owner",)
     search_fields = ("job_id", "name", "owner__username")
     search_help_text = "Id, name or owner"
-    exclude = ("spec", "decision", "idempotency_digest")
+    exclude = ("spec", "secrets", "decision", "idempotency_digest")
     readonly_fields = ("spelled_out",)
     inlines = (AttemptInline,)
     actions = ("cancel_chosen",)

@@ -109,7 +109,7 @@ def give_up(job_id: str, yes: bool, as_json: bool) -> None:
     """
     if not yes:
         click.confirm(f"{job_id} may still run on its worker. Give it up, and its devices to others?", abort=True)
-    _say(connect().post(job_path(job_id, "give-up")), as_json)
+    _say(connect().post(job_path(job_id, "give-up"), {"confirm": True}), as_json)
 
 
 @click.command()

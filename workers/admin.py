@@ -165,10 +165,10 @@ class EnrolmentTokenAdmin(Evidence):
 class CredentialAdmin(Evidence):
     """What agents sign their calls with."""
 
-    list_display = ("prefix", "fleet", "created_at", "revoked_at")
+    list_display = ("prefix", "fleet", "created_at", "last_used_at", "rotated_at", "revoked_at")
     list_filter = ("fleet",)
     search_fields = ("prefix", "workers__name")
-    exclude = ("hash",)
+    exclude = ("hash", "next_hash")
 
 
 def _is_operators(label: Model | None) -> bool:

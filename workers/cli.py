@@ -8,12 +8,13 @@ import click
 from gpulayer_site.client import connect
 from gpulayer_site.terminal import clip_list, say_if_full, table, write_json
 from workers.cli_accept import accept
+from workers.cli_acts import COMMANDS as ACTS
 from workers.cli_agent import FILE, ORIGINS, probe, start
 
 
 @click.group()
 def worker() -> None:
-    """List machines, let one take jobs, or simulate a whole fleet.
+    """List machines, let them in and out, or simulate a whole fleet.
 
     \b
     Exit codes: 0 done, 1 the answer is no, 2 wrong usage or document,
@@ -112,6 +113,5 @@ def simulate(
     run(fleet, url=url, token_file=token_file, seed=seed if demo else None)
 
 
-worker.add_command(start)
-worker.add_command(probe)
-worker.add_command(accept)
+for _command in (start, probe, accept, *ACTS):
+    worker.add_command(_command)

@@ -1,4 +1,4 @@
-"""What can be done with tokens and one-time codes."""
+"""What can be done with tokens, one-time codes and accounts on hosts."""
 
 from datetime import datetime, timedelta
 
@@ -9,6 +9,7 @@ from django.db.models import Q
 from gpulayer_site.accounts.codes import new_code, plain_code
 from gpulayer_site.accounts.models import ApiToken, SignInCode
 from workers.auth import hashed, new_secret
+from workers.models import Event
 
 USER_TOKEN_PREFIX = "glu_"
 
@@ -48,6 +49,15 @@ def user_of_token(*, secret: str, now: datetime) -> User | None:
 def revoke_token(*, token: ApiToken, now: datetime) -> bool:
     """End a token; False when it had been ended already."""
     return ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now) == 1
+
+
+def note_unix_account(*, user: User, before: str, after: str, actor: str, now: datetime) -> None:
+    """Write into the trail that a person's account on the hosts was given, changed or taken away."""
+    if before != after:
+        Event.objects.create(
+            at=now, actor=actor, subject_kind="user", subject=user.get_username(), verb="unix_account",
+            before=before, after=after,
+        )  # fmt: skip
 
 
 @transaction.atomic
