@@ -20,6 +20,7 @@ from workers.agent.reporting import Session
 from workers.agent.shim import locks
 from workers.agent.transport import Retry, Transport
 
+Claims = Callable[..., Claim]
 HERE = Environment(name="default", python=Path(sys.executable), path=str(Path(sys.executable).parent))
 
 
@@ -49,10 +50,9 @@ def folder(tmp_path: Path) -> AgentFolder:
 
 
 @pytest.fixture(autouse=True)
-def own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_locks(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests beside this one have devices of the same names."""
-    (tmp_path / "locks").mkdir()
-    monkeypatch.setenv(locks.FOLDER, str(tmp_path / "locks"))
+    monkeypatch.setenv(locks.FOLDER, str(tmp_path_factory.mktemp("locks")))
 
 
 @pytest.fixture

@@ -52,14 +52,14 @@ def python(*lines: str) -> tuple[str, ...]:
 class Shimmed:
     """One task under its shim."""
 
-    def __init__(self, folder: Path, argv: tuple[str, ...] | None, **more: Any) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self.folder = folder
-        self.tag = f"tag.{folder.name}.{os.urandom(4).hex()}"
-        self.shim = Shim(folder)
+    def __init__(self, own: Path, argv: tuple[str, ...] | None, **more: Any) -> None:
+        own.mkdir(parents=True, exist_ok=True)
+        self.folder = own
+        self.tag = f"tag.{own.name}.{os.urandom(4).hex()}"
+        self.shim = Shim(own)
         env = {"PATH": os.environ.get("PATH", os.defpath), TAG: self.tag, **more.pop("env", {})}
         plan: dict[str, Any] = {
-            "tag": self.tag, "argv": argv and list(argv), "env": env, "folder": str(folder), "secrets": [],
+            "tag": self.tag, "argv": argv and list(argv), "env": env, "folder": str(own), "secrets": [],
             "timeout_s": None, "locks": {}, "limits": {}, "cgroup": None, "log_bytes": 2**30, "deadline": None,
             "warning_s": 0.0, "hold_until": None, "quarantine_s": 60.0, "user": None,
         }  # fmt: skip

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
-import stat
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.agent.conftest import HERE
+from tests.agent.shimmed import Shimmed
+from workers.agent.accounts import Account
 from workers.agent.client import Claim
-from workers.agent.command import StartFailedError, start, variables_of
+from workers.agent.command import StartFailedError, variables_of
 
 ENVIRONMENTS = {"default": HERE}
 AGENTS_OWN = {
@@ -61,21 +61,27 @@ def test_an_unknown_environment_is_named_beside_the_known_ones(a_claim: Callable
         variables(a_claim("true", environment="train"))
 
 
-def test_without_a_workdir_a_task_gets_a_fresh_folder_for_its_user_only(
-    a_claim: Callable[..., Claim], tmp_path: Path
-) -> None:
-    private = tmp_path / "work" / "j-1"
-    started = start(a_claim("pwd"), environments=ENVIRONMENTS, private=private, tag="t")
-    out, _ = started.communicate()
-    assert out.decode().strip() == str(private)
-    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+def test_what_is_the_agents_to_say_is_not_the_jobs(a_claim: Callable[..., Claim], tmp_path: Path) -> None:
+    claim = a_claim("true", env={"GPULAYER_TASK": "another", "GPULAYER_OUTPUT_DIR": "/", "GPULAYER_X": "1"})
+    given = variables_of(claim, ENVIRONMENTS, "the-tag", AGENTS_OWN, outputs=tmp_path)
+    names = {name: value for name, value in given.items() if name.startswith("GPULAYER_")}
+    assert names == {"GPULAYER_TASK": "the-tag", "GPULAYER_OUTPUT_DIR": str(tmp_path), "GPULAYER_JOB_ID": "j-1"}
 
 
-def test_a_command_has_no_input_and_a_session_of_its_own(a_claim: Callable[..., Claim], tmp_path: Path) -> None:
-    script = "import os, sys; print(sys.stdin.read() == '', os.getsid(0) == os.getpid())"
-    started = start(a_claim(sys.executable, "-c", script), environments=ENVIRONMENTS, private=tmp_path / "w", tag="t")
-    out, _ = started.communicate()
-    assert out == b"True True\n"
+def test_another_user_has_a_home_and_a_name_of_its_own(a_claim: Callable[..., Claim]) -> None:
+    account = Account(name="lena", uid=1001, gid=1001, groups=(1001,), home="/home/lena")
+    given = variables_of(a_claim("true"), ENVIRONMENTS, "t", AGENTS_OWN | {"USER": "mira"}, account=account)
+    assert (given["HOME"], given["USER"], given["LOGNAME"]) == ("/home/lena", "lena", "lena")
+
+
+def test_a_command_has_no_input_a_session_of_its_own_and_no_core_dumps(run: Callable[..., Shimmed]) -> None:
+    script = (
+        "import os, resource, sys; print(sys.stdin.read() == '', os.getsid(0) == os.getpid(), "
+        "resource.getrlimit(resource.RLIMIT_CORE), resource.getrlimit(resource.RLIMIT_NOFILE))"
+    )
+    task = run(sys.executable, "-c", script, limits={"core": 0, "nofile": 300})
+    task.over()
+    assert task.output == b"True True (0, 0) (300, 300)\n"
 
 
 @pytest.mark.parametrize(("argv", "workdir", "code", "said"), [
@@ -90,39 +96,28 @@ def test_a_command_has_no_input_and_a_session_of_its_own(a_claim: Callable[..., 
     pytest.param(["x" * 3_000_000], "", "command_failed_to_start", "", id="a command that is too long"),
 ])  # fmt: skip
 def test_what_is_said_where_a_command_cannot_start(
-    a_claim: Callable[..., Claim], tmp_path: Path, argv: list[str], workdir: str, code: str, said: str
+    run: Callable[..., Shimmed], tmp_path: Path, argv: list[str], workdir: str, code: str, said: str
 ) -> None:
     (tmp_path / "a-file").write_text("x")
     for name, text in {"no-shebang": "\x01\x02", "bad-shebang": "#!/no/such/interpreter\n"}.items():
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
-    claim = a_claim(*argv, workdir=str(tmp_path / workdir))
-    with pytest.raises(StartFailedError) as failed:
-        start(claim, environments=ENVIRONMENTS, private=tmp_path / "w", tag="t")
-    error = failed.value.error
-    assert error.code == code
-    assert error.detail.startswith(f"{socket.gethostname()}: ")
-    assert said in error.detail
-    assert len(error.detail) <= 500
+    task = run(*argv, folder=str(tmp_path / workdir))
+    error = task.over()["start_error"]
+    assert error["code"] == code
+    assert error["detail"].startswith(f"{socket.gethostname()}: ")
+    assert said in error["detail"]
+    assert len(error["detail"]) <= 500
+    assert error["detail"].encode() in task.output
 
 
-def test_a_workdir_that_the_agents_user_cannot_enter_is_as_good_as_missing(
-    a_claim: Callable[..., Claim], tmp_path: Path
+def test_a_workdir_that_the_jobs_user_cannot_enter_is_as_good_as_missing(
+    run: Callable[..., Shimmed], tmp_path: Path
 ) -> None:
     locked = tmp_path / "locked"
     locked.mkdir(mode=0o000)
-    with as_an_ordinary_user(), pytest.raises(StartFailedError) as failed:
-        start(a_claim("true", workdir=str(locked)), environments=ENVIRONMENTS, private=tmp_path / "w", tag="t")
-    assert failed.value.error.code == "workdir_missing"
-    assert "Permission denied" in failed.value.error.detail
-
-
-@contextmanager
-def as_an_ordinary_user() -> Iterator[None]:
-    """Without root's rights, where the tests have them."""
-    own = os.geteuid()
-    os.seteuid(own or 65534)
-    try:
-        yield
-    finally:
-        os.seteuid(own)
+    # Root may enter everything: with root's rights another user is taken on.
+    user = {"uid": 65534, "gid": 65534, "groups": []} if os.geteuid() == 0 else None
+    error = run("true", folder=str(locked), user=user).over()["start_error"]
+    assert error["code"] == "workdir_missing"
+    assert "Permission denied" in error["detail"]

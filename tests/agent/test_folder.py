@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.agent.conftest import Claims
 from workers.agent.client import Cause, Result
 from workers.agent.folder import AgentFolder, FolderInUseError
 from workers.agent.private import write_private
@@ -36,12 +37,13 @@ def test_a_credential_is_for_one_server_and_one_worker_and_for_its_owner_only(fo
     Result(signal=15, ended_by=Cause(code="agent_stopped", detail="h: stopped")),
     Result(start_error=Cause(code="workdir_missing", detail="h: there is no folder /x")),
 ])  # fmt: skip
-def test_a_result_comes_back_as_it_was(folder: AgentFolder, result: Result) -> None:
-    record = folder.new_task(task=1, fence=7, job_id="j-1", attempt=2, rank=0)
+def test_a_result_comes_back_as_it_was(folder: AgentFolder, a_claim: Claims, result: Result) -> None:
+    record = folder.new_task(a_claim("true", devices=((0, "GPU-a"),)))
     assert record.result() is None
     record.save_result(result)
     (found,) = folder.left_tasks()
-    assert (found.task, found.fence, found.job_id, found.tag, found.result()) == (1, 7, "j-1", record.tag, result)
+    assert found == record
+    assert found.result() == result
 
 
 def test_a_task_that_was_not_even_written_down_whole_is_forgotten(folder: AgentFolder) -> None:
@@ -62,12 +64,12 @@ def test_private_directories_stay_for_their_time_and_as_long_as_something_runs_t
 
 
 def test_writing_leaves_the_old_text_or_the_new_one(tmp_path: Path) -> None:
-    path = tmp_path / "text"
+    path = tmp_path / "alone" / "text"
     write_private(path, "old")
     with pytest.raises(UnicodeEncodeError):
         write_private(path, "\ud800")
     assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
+    assert list(path.parent.iterdir()) == [path]
 
 
 def test_a_credential_follows_its_server_to_another_address(tmp_path: Path) -> None:

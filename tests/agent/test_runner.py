@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from tests.agent.conftest import HERE
-from tests.agent.test_spool import texts
+from tests.agent.shimmed import texts
 from tests.agent.wire import Call, Script, problem
 from workers.agent.client import Assignment
 from workers.agent.folder import AgentFolder
+from workers.agent.preparing import Host
 from workers.agent.reporting import Session
-from workers.agent.runner import TaskRun, end_left
-from workers.agent.transport import Retry
+from workers.agent.runner import TaskRun
+from workers.agent.shim import locks
+from workers.agent.shim.clock import now
 
 CLAIM = "POST tasks/1/claim"
 STARTED = "POST tasks/1/started"
 LOG = "PUT tasks/1/log"
 FINISH = "POST tasks/1/finish"
 RELEASE = "POST tasks/1/release"
+DECLINE = "POST tasks/1/decline"
+A_CLAIM: dict[str, Any] = {
+    "task": 1, "fence": 7, "job_id": "j-1", "attempt": 1, "rank": 0, "go": True, "workdir": None, "env": {},
+    "secrets": {}, "environment": "default", "devices": [], "timeout_s": None,
+}  # fmt: skip
 PATIENCE = 30.0
 
 
@@ -50,17 +59,12 @@ def log(script: Script) -> Log:
 
 
 @pytest.fixture
-def run(script: Script, session: Session, folder: AgentFolder) -> Iterator[Callable[..., TaskRun]]:
-    session.retry = Retry(session.ending.wait, base=0.01, cap=0.02)
+def run(script: Script, session: Session, host: Host) -> Iterator[Callable[..., TaskRun]]:
     runs: list[TaskRun] = []
 
     def make(*argv: str, **more: Any) -> TaskRun:
-        claim: dict[str, Any] = {
-            "task": 1, "fence": 7, "job_id": "j-1", "attempt": 1, "rank": 0, "go": True, "argv": argv, "workdir": None,
-            "env": {}, "secrets": {}, "environment": "default", "devices": [], "timeout_s": None,
-        }  # fmt: skip
-        script.say(CLAIM, claim | more)
-        runs.append(TaskRun(session, folder, {"default": HERE}, Assignment(task=1, fence=7, job_id="j-1")))
+        script.say(CLAIM, more.pop("claim", A_CLAIM | {"argv": argv} | more))
+        runs.append(TaskRun(host, Assignment(task=1, fence=7, job_id="j-1")))
         runs[-1].start()
         return runs[-1]
 
@@ -99,7 +103,8 @@ def test_a_task_is_claimed_started_reported_and_released(
     assert report.pop("duration_ms") >= 0
     assert report == {
         "fence": 7, "epoch": 1, "exit_code": 3, "signal": None, "log_size": len(log.bytes), "start_error": None,
-        "ended_by": None, "timed_out": False,
+        "ended_by": None, "timed_out": False, "log_sha256": hashlib.sha256(log.bytes).hexdigest(),
+        "log_total": len(log.bytes),
     }  # fmt: skip
 
 
@@ -192,7 +197,7 @@ def test_another_result_that_stands_already_is_left_standing(
 def test_a_task_waits_until_all_of_its_gang_are_ready(
     script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workers.agent.runner.BARRIER_SECONDS", 0.01)
+    monkeypatch.setattr("workers.agent.barrier.BARRIER_SECONDS", 0.01)
     script.once(CLAIM, *(lambda call: script.answers[CLAIM] | {"go": False} for _ in range(3)))
     over(run("true"), folder)
     assert len(script.made(CLAIM)) == 4
@@ -241,7 +246,7 @@ def test_and_that_it_was_cancelled(
 def test_a_task_cancelled_before_its_start_never_runs(
     script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("workers.agent.runner.BARRIER_SECONDS", 0.01)
+    monkeypatch.setattr("workers.agent.barrier.BARRIER_SECONDS", 0.01)
     running = run("true", go=False)
     script.wait_for(CLAIM, 2)
     running.stop("cancelled")
@@ -250,43 +255,111 @@ def test_a_task_cancelled_before_its_start_never_runs(
     assert finished(script)["signal"] == 15
 
 
-def test_what_cannot_be_reported_before_the_end_is_reported_by_the_next_agent(
-    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder, session: Session
+def test_a_lease_counts_from_before_the_claim(
+    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder
 ) -> None:
-    script.say(FINISH, (503, {}))
-    first = run("sh", "-c", "echo kept; exit 3")
-    script.wait_for(FINISH)
-    session.end()
-    first.join(PATIENCE)
-    (record,) = folder.left_tasks()
-    script.say(FINISH, {})
-    later = Session(session.client)
-    later.renew(1)
-    second = TaskRun(later, folder, {}, Assignment(task=1, fence=7, job_id="j-1"), record)
-    second.start()
-    over(second, folder)
-    assert finished(script)["exit_code"] == 3
+    began = now()
+    over(run("sleep", "600", lease_seconds=0.5), folder)
+    assert began + 0.4 < now() < began + 10
+    assert finished(script)["ended_by"]["code"] == "lost"
+
+
+@pytest.mark.parametrize(("more", "code"), [
+    pytest.param({"devices": [{"index": 0, "uuid": "GPU-elsewhere"}]}, "device_unknown", id="a device of another host"),
+    pytest.param({"devices": [{"index": 0, "uuid": "GPU-held"}]}, "device_busy", id="a device that is held"),
+])  # fmt: skip
+def test_what_is_no_fault_of_the_job_gives_it_back(
+    script: Script, run: Callable[..., TaskRun], folder: AgentFolder, host: Host, more: dict[str, Any], code: str
+) -> None:
+    host.devices = frozenset({"GPU-held"})
+    held = locks.hold(locks.path_of("GPU-held"))
+    over(run("true", **more), folder)
+    os.close(held)
+    assert script.made(DECLINE)[0].document["code"] == code
+    assert script.made(STARTED) == script.made(FINISH) == []
+
+
+def test_a_task_that_has_not_started_when_the_agent_leaves_is_given_back(
+    script: Script, run: Callable[..., TaskRun], folder: AgentFolder
+) -> None:
+    running = run("true", go=False)
+    script.wait_for(CLAIM, 2)
+    assert running.leave()
+    over(running, folder)
+    assert script.made(DECLINE)[0].document["code"] == "agent_stopping"
+
+
+GANG = {
+    "num_workers": 2, "procs_per_worker": 1, "node_rank": 0, "launcher": "none", "comm_backend": "gloo",
+    "master_address": None, "master_port": None,
+}  # fmt: skip
+
+
+def with_its_port(call: Call) -> Any:
+    """Let go once the first member has named a port."""
+    port = call.document.get("master_port")
+    gang = GANG | {"master_port": port, "master_address": "127.0.0.1" if port else None}
+    return {**A_CLAIM, "argv": ["sh", "-c", "echo $MASTER_ADDR:$MASTER_PORT $NODE_RANK/$NNODES"], "gang": gang,
+            "go": bool(port)}  # fmt: skip
+
+
+def test_the_first_of_a_gang_names_a_port_that_is_free(
+    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder
+) -> None:
+    running = run("true", claim=with_its_port)
+    over(running, folder)
+    port = script.made(CLAIM)[-1].document["master_port"]
+    assert log.text == f"127.0.0.1:{port} 0/2\n".encode()
+
+
+def test_a_port_that_was_taken_meanwhile_gives_the_gang_back(
+    script: Script, run: Callable[..., TaskRun], folder: AgentFolder
+) -> None:
+    with socket.socket() as taken:
+
+        def too_late(call: Call) -> Any:
+            answer = with_its_port(call)
+            if port := answer["gang"]["master_port"]:
+                taken.bind(("", port))
+                taken.listen(1)
+            return answer
+
+        over(run("true", claim=too_late), folder)
+    assert script.made(DECLINE)[0].document["code"] == "port_taken"
+
+
+def test_a_hold_keeps_devices_until_it_is_cancelled_and_that_is_no_failure(
+    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder
+) -> None:
+    running = run(hold={"seconds": 600, "until": None, "user": "mira"}, devices=[{"index": 0, "uuid": "GPU-a"}])
+    assert script.wait_for(STARTED)[0].document["pid"] == 0
+    assert running.holder is not None
+    assert (running.holder.people, running.holder.devices) == (("mira",), ((0, "GPU-a"),))
+    with pytest.raises(locks.BusyError):
+        locks.hold(locks.path_of("GPU-a"))
+    running.stop("cancelled")
+    over(running, folder)
+    assert finished(script)["exit_code"] == 0
+
+
+def test_a_credential_that_is_denied_by_mistake_ends_nothing(
+    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.agent.reporting.DENIED_SECONDS", 0.01)
+    script.once(LOG, problem(401, "unauthorized"), problem(403, "forbidden"))
+    over(run("sh", "-c", "echo kept; exit 3"), folder)
+    assert (log.text, finished(script)["exit_code"]) == (b"kept\n", 3)
+
+
+def test_a_server_without_room_for_the_log_hears_of_the_end_and_gets_the_rest_later(
+    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.agent.log_sender.FULL_DISK_SECONDS", 0.1)
+    script.say(LOG, (507, {}))
+    running = run("sh", "-c", "echo kept; exit 3")
+    script.wait_for(RELEASE)
+    assert (finished(script)["exit_code"], finished(script)["log_size"]) == (3, 0)
+    assert finished(script)["log_total"] > 0
+    script.say(LOG, log)
+    over(running, folder)
     assert log.text == b"kept\n"
-
-
-def test_what_an_agent_left_running_when_it_died_is_ended_by_the_next(
-    script: Script, log: Log, run: Callable[..., TaskRun], folder: AgentFolder, session: Session
-) -> None:
-    first = run("sh", "-c", "setsid sleep 600 & sleep 600")
-    script.wait_for(STARTED)
-    (record,) = folder.left_tasks()
-    assert end_left(record, 5.0)
-    first.join(PATIENCE)
-    assert (finished(script)["exit_code"], finished(script)["signal"]) == (None, 15)
-
-
-def test_a_task_of_which_only_the_beginning_is_known_ends_as_killed(
-    script: Script, log: Log, folder: AgentFolder, session: Session
-) -> None:
-    record = folder.new_task(task=1, fence=7, job_id="j-1", attempt=1, rank=0)
-    second = TaskRun(session, folder, {}, Assignment(task=1, fence=7, job_id="j-1"), record)
-    second.start()
-    over(second, folder)
-    assert finished(script)["signal"] == 9
-    assert finished(script)["ended_by"]["code"] == "agent_ended"
-    assert b"the agent ended while this ran" in log.text

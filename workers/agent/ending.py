@@ -20,6 +20,14 @@ LONGEST_LOOK_SECONDS = 1.0
 WARNED_AFTER_SECONDS = 10.0
 
 
+def wait_for_result(session: Session, record: TaskRecord) -> None:
+    """Until the shim has said how the task ended, or is gone. Raises UnreachableError where the agent ends first."""
+    shim = record.shim
+    while shim.result() is None and shim.is_alive():
+        if session.ending.wait(LOOK_SECONDS):
+            raise UnreachableError("the agent is stopped")
+
+
 def wait_until_gone(session: Session, record: TaskRecord) -> None:
     """Wait for the shim's own end, then make sure. Raises UnreachableError where the agent ends first."""
     shim, pause = record.shim, LOOK_SECONDS

@@ -9,7 +9,7 @@ from contextlib import suppress
 from workers.agent.barrier import Barrier
 from workers.agent.command import DeclinedError, StartFailedError
 from workers.agent.device_use import Holder
-from workers.agent.ending import bury, wait_until_gone
+from workers.agent.ending import bury, wait_for_result, wait_until_gone
 from workers.agent.folder import TaskRecord
 from workers.agent.messages import Assignment, Cause, Claim, Result
 from workers.agent.preparing import Host, prepared
@@ -199,6 +199,7 @@ class TaskRun:
 
     def _result(self, record: TaskRecord) -> Result:
         """How it ended; a shim that ended without saying so leaves that to be found out."""
+        wait_for_result(self._session, record)
         result = record.result() or bury(self._session, record)
         log.info("%s: ended, %s", self.name, self._end_words(result))
         return result
