@@ -8,11 +8,11 @@ import stat
 import tarfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import IO, BinaryIO
 
-MOST_FILES = 50_000
-LONGEST_PATH = 1000
+from workers.agent.bundles import LONGEST_PATH, MOST_FILES, stays_inside
+
 PART = 1024 * 1024
 _SHOWN = 10
 _BLOCK = 512
@@ -148,18 +148,6 @@ def _unusable(path: str) -> str:
     except UnicodeEncodeError:
         return "its name is no UTF-8"
     return f"its path has more than {LONGEST_PATH} characters" if len(path) > LONGEST_PATH else ""
-
-
-def stays_inside(path: str, target: str) -> bool:
-    """Whether a link at `path` to `target` leads to something below the same folder, whatever links it passes."""
-    if not target or target.startswith("/") or "\\" in target:
-        return False
-    depth, up = len(PurePosixPath(path).parts) - 1, 0
-    parts = PurePosixPath(target).parts
-    while up < len(parts) and parts[up] == "..":
-        up += 1
-    # `a/..` may be elsewhere than it looks where `a` is a link itself.
-    return up <= depth and ".." not in parts[up:]
 
 
 def _header(entry: Entry) -> tarfile.TarInfo:

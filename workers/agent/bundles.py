@@ -46,6 +46,16 @@ def unpack(
             _extract(archive, into)
 
 
+def stays_inside(path: str, target: str) -> bool:
+    """Whether a link at `path` to `target` leads to something below the same folder, whatever links it passes."""
+    if not target or target.startswith("/") or "\0" in target:
+        return False
+    depth, parts = len(PurePosixPath(path).parts) - 1, PurePosixPath(target).parts
+    up = next((place for place, part in enumerate(parts) if part != ".."), len(parts))
+    # `a/..` may be elsewhere than it looks where `a` is a link itself.
+    return up <= depth and ".." not in parts[up:]
+
+
 def _asked(claim: Claim) -> tuple[str, int]:
     files = claim.files or {}
     sha256, size = files.get("sha256"), files.get("size")
@@ -152,20 +162,11 @@ def _checked(member: tarfile.TarInfo, links: dict[str, str]) -> str:
     if any("/".join(parts[:length]) in links for length in range(1, len(parts) + 1)):
         raise _invalid(f"a path that leads through a link: {shown}")
     if member.issym():
-        if not _stays_inside(len(parts) - 1, member.linkname):
+        if not stays_inside(path, member.linkname):
             raise _invalid(f"a link that leads out of its folder: {shown} to {member.linkname[:200]!a}")
     elif not member.isdir() and (member.type not in _PLAIN or member.issparse()):
         raise _invalid(f"neither a file, a folder nor a link inside: {shown}")
     return "/".join(parts)
-
-
-def _stays_inside(depth: int, target: str) -> bool:
-    """Whether a link so deep in the folder leads to something in it, whatever links it passes on its way."""
-    parts = PurePosixPath(target).parts
-    if not parts or target.startswith("/") or "\0" in target:
-        return False
-    up = next((place for place, part in enumerate(parts) if part != ".."), len(parts))
-    return up <= depth and ".." not in parts[up:]
 
 
 def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
