@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from psycopg.rows import dict_row
 
 
 class Database:
-    """Read only; one connection a query, so that nothing is ever held."""
+    """Reads over one connection a query, so that nothing is held unless it is asked for."""
 
     def __init__(self, data: Path, url: str | None) -> None:
         self._file = data / "gpulayer.sqlite3"
@@ -30,3 +31,13 @@ class Database:
     def one(self, query: str) -> Any:
         """The one value of a query."""
         return next(iter(self.rows(query)[0].values()))
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep the whole database from everybody else's writes, as a backup or a forgotten shell may. SQLite only."""
+        with closing(sqlite3.connect(self._file, isolation_level=None, timeout=20)) as connection:
+            connection.execute("BEGIN EXCLUSIVE")
+            try:
+                yield
+            finally:
+                connection.execute("ROLLBACK")

@@ -58,7 +58,8 @@ class Agent:
             token.write_text(self.rig.up.json("worker", "token", "--note", self.name)["token"])
             token.chmod(0o600)
         words = ["worker", "start", "--url", self.proxy.url, "--name", self.name, "--origin", "local"]
-        words += ["--data", str(self.data), "--token-file", str(token), *self._words]
+        words += ["--data", str(self.data), "--token-file", str(token), "--on-stop", "leave", *self._words]
+        words += ["--allow-root"] if os.geteuid() == 0 else []
         devices = ",".join(self.devices) or "-"
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.faults.host", devices, *words],
@@ -200,6 +201,16 @@ class Rig:
             " JOIN scheduler_attempt a ON a.id = t.attempt_id JOIN scheduler_job j ON j.id = a.job_id"
             f" WHERE j.job_id = '{job_id}' ORDER BY t.id DESC"
         )[0]
+
+    def agent_of(self, job_id: str) -> Agent:
+        """The agent of the worker that has, or last had, this job."""
+        worker = self.task(job_id)["worker_id"]
+        name = self.database.one(f"SELECT name FROM workers_worker WHERE id = {worker}")
+        return next(agent for agent in self.agents if agent.name == name)
+
+    def log(self, job_id: str) -> str:
+        """All that its latest attempt wrote, once the server has all of it."""
+        return self.people.get(f"jobs/{job_id}/log", params={"format": "text"}).text
 
     def until(self, condition: Callable[[], Any], what: str, seconds: float = PATIENCE_SECONDS) -> Any:
         """What `condition` says once it is true; with all that is known where it never is."""
