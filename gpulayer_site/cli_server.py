@@ -32,7 +32,7 @@ def up(host: str | None, port: str | None, data: Path | None, no_agent: bool) ->
 
 @click.group()
 def admin() -> None:
-    """Get in as the administrator, on the server's own host."""
+    """Get in as the administrator, and look after keys, on the server's own host."""
 
 
 @admin.command()
@@ -43,6 +43,15 @@ def code(user: str | None) -> None:
     It is good for 10 minutes, once.
     """
     click.echo(manage("admin_code", *(["--user", user] if user else [])))
+
+
+@admin.command()
+def reseal() -> None:
+    """Encrypt jobs' secrets with the first key.
+
+    After another key was put in front in GPULAYER_SECRETS_KEY; then the old one can be taken away.
+    """
+    click.echo(manage("reseal_secrets"))
 
 
 @click.group()

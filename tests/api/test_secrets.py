@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from cryptography.fernet import Fernet
 from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
@@ -231,6 +232,13 @@ class TestKeys:
         assert seal_anew() == 1
         settings.GPULAYER_SECRETS_KEYS = (self.NEW,)
         assert agent.ok(placed.path("claim"), placed.guard)["secrets"] == SECRETS
+
+    def test_sealing_anew_says_when_a_key_is_missing(self, agent: Caller, mira: User, settings: Settings) -> None:
+        settings.GPULAYER_SECRETS_KEYS = (self.OLD,)
+        place(agent, "w1", owner=mira, secrets=SECRETS)
+        settings.GPULAYER_SECRETS_KEYS = (self.NEW,)
+        with pytest.raises(CommandError, match="add it behind the first"):
+            call_command("reseal_secrets")
 
     def test_without_the_right_one_the_agent_is_told_to_ask_again(
         self, agent: Caller, mira: User, settings: Settings
