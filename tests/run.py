@@ -1,8 +1,8 @@
-"""Runs every test in four parts, and closes with one line that counts them all.
+"""Runs every test in five parts, and closes with one line that counts them all.
 
 1. the core on a bare Python, without Django; 2. the rest on SQLite; 3. what touches the database again on PostgreSQL;
-4. the pages in Chromium. What a machine lacks is left out with a line that says so; with GPULAYER_NO_SKIPS=1 that is a
-failure. `--soak` runs the whole counts instead.
+4. distributed jobs with real torch, in an environment of their own; 5. the pages in Chromium. What a machine lacks is
+left out with a line that says so; with GPULAYER_NO_SKIPS=1 that is a failure. `--soak` runs the whole counts instead.
 """
 
 import os
@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests import chromium, postgres  # noqa: E402 - found from the line above
+from tests.gangs.torch_environment import NoTorchError, torch_python  # noqa: E402 - likewise
 
 NO_SKIPS = os.environ.get("GPULAYER_NO_SKIPS") == "1"
 _NO_TESTS = 5  # pytest's exit code when it found none
@@ -82,14 +83,15 @@ class Runner:
 
 
 def everyday(runner: Runner) -> None:
-    """The four parts, without the soak counts."""
+    """The five parts, without the soak counts."""
     runner.part("core without Django", "tests/core", "-m", "not soak", *_BARE)
-    rest = ("tests", "--ignore", "tests/core", "--ignore", "tests/browser")
+    rest = ("tests", "--ignore", "tests/core", "--ignore", "tests/browser", "--ignore", "tests/gangs")
     runner.part("everything else on SQLite", *rest, "-m", "not soak and not postgres", *_TWO_AT_ONCE)
     with ExitStack() as stack:
         url = os.environ.get("DATABASE_URL") or _own_postgres(runner, stack)
         if url:
             runner.part("on PostgreSQL", *_DATABASE_TESTS, "-m", "not soak", *_TWO_AT_ONCE, DATABASE_URL=url)
+    _gangs(runner)
     _browser(runner)
 
 
@@ -111,6 +113,16 @@ def _own_postgres(runner: Runner, stack: ExitStack) -> str | None:
         runner.count.leave_out("PostgreSQL", why)
         return None
     return stack.enter_context(postgres.cluster(runner.folder))
+
+
+def _gangs(runner: Runner) -> None:
+    try:
+        torch_python()
+    except NoTorchError as error:
+        runner.count.leave_out("distributed jobs", str(error))
+        return
+    plain = ("-p", "no:xdist", "-p", "no:playwright", "-p", "no:schemathesis")
+    runner.part("distributed jobs", "tests/gangs", "-m", "not soak", *plain)
 
 
 def _browser(runner: Runner) -> None:
