@@ -9,7 +9,7 @@ from django.core.exceptions import ImproperlyConfigured
 from gpulayer_site.data_folder import DATABASE, broker_url, data_folder, make_private, secret_key, secrets_key
 from gpulayer_site.keeping import Keep, keep, read_count, read_size
 from gpulayer_site.keys import checked_keys
-from gpulayer_site.paces import check_lease, read_seconds
+from gpulayer_site.paces import MISSES, check_lease, read_seconds
 
 env = environ.Env()
 
@@ -156,6 +156,7 @@ CELERY_BEAT_SCHEDULE["retention"] = {
 # --- clocks of execution --------------------------------------------------------------------------------------------
 
 # docs/execution.md says what each of them promises; tests make them short.
+HEARTBEATS_MISSED = MISSES
 GPULAYER_HEARTBEAT_SECONDS = read_seconds(env, "GPULAYER_HEARTBEAT_SECONDS", 15)
 GPULAYER_LEASE_SECONDS = read_seconds(env, "GPULAYER_LEASE_SECONDS", 1800, least=1)
 GPULAYER_LEASE_MARGIN_SECONDS = read_seconds(env, "GPULAYER_LEASE_MARGIN_SECONDS", 30, least=1)

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
+from django.conf import settings
 from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 
@@ -19,9 +20,6 @@ from scheduler.memory import remembered
 from scheduler.models import Reservation, Task
 from scheduler.records import DeviceRecord, Known, TaskRecord, WorkerRecord, fleet_of
 from workers.models import Device, Health, Intent, Label, LabelSource, Liveness, Worker
-
-MISSES = 3
-"""Heartbeats missed in a row before a worker counts as offline."""
 
 IN_FLEET = Q(liveness__in=(Liveness.ONLINE, Liveness.SUSPECT, Liveness.LOST)) & ~Q(intent=Intent.RETIRED)
 _OF_FLEET = Q(worker__liveness__in=(Liveness.ONLINE, Liveness.SUSPECT, Liveness.LOST)) & ~Q(
@@ -87,7 +85,7 @@ def take_fleet(*, now: datetime, names: list[str] | None = None) -> FleetSnapsho
     return FleetSnapshot(
         records={row["name"]: _record(row, sides, now) for row in rows},
         keys={row["name"]: WorkerKey(row["pk"], row["version"]) for row in rows},
-        silent=tuple(row["pk"] for row in rows if row["liveness"] == Liveness.ONLINE and not _is_heard(row, now)),
+        silent=tuple(row["pk"] for row in rows if row["liveness"] == Liveness.ONLINE and is_silent(row, now)),
     )
 
 
@@ -97,9 +95,9 @@ _WORKER_FIELDS = (
 )  # fmt: skip
 
 
-def _is_heard(row: dict[str, Any], now: datetime) -> bool:
-    """By the server's clock alone."""
-    return bool(row["last_seen_at"] >= now - timedelta(seconds=MISSES * row["heartbeat_seconds"]))
+def is_silent(row: Mapping[str, Any], now: datetime) -> bool:
+    """Whether a worker has missed its heartbeats, by the server's clock alone."""
+    return bool(row["last_seen_at"] < now - timedelta(seconds=settings.HEARTBEATS_MISSED * row["heartbeat_seconds"]))
 
 
 def _record(row: dict[str, Any], sides: _Sides, now: datetime) -> WorkerRecord:
@@ -112,7 +110,7 @@ def _record(row: dict[str, Any], sides: _Sides, now: datetime) -> WorkerRecord:
         facts=row["facts_id"],
         origin=row["origin"],
         simulated=row["simulated"],
-        online=row["liveness"] == Liveness.ONLINE and _is_heard(row, now),
+        online=row["liveness"] == Liveness.ONLINE and not is_silent(row, now),
         draining=draining,
         unhealthy=unhealthy,
         note="; ".join(filter(None, notes)),

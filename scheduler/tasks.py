@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
@@ -10,13 +11,22 @@ from typing import Any
 
 from celery import shared_task
 from celery.signals import worker_shutting_down
+from django.db import DatabaseError
 from django.utils import timezone
 
 from scheduler.nudge import RUN_PASS
 from scheduler.services.passes import run_passes
 from scheduler.services.retention import run_retention
+from scheduler.services.review import review
+
+log = logging.getLogger(__name__)
+
+WATCH = "scheduler.watch"
+REVIEW_SECONDS = 1.0
+"""Passes may follow each other faster than a look before each of them is worth."""
 
 _ending = threading.Event()
+_reviewed_at = -REVIEW_SECONDS
 
 
 @worker_shutting_down.connect
@@ -27,7 +37,8 @@ def end_passes(**_: Any) -> None:
 
 @shared_task(name=RUN_PASS, ignore_result=True)
 def run_pass(**_: Any) -> None:
-    """Run a pass, and once more when one was asked for meanwhile."""
+    """Run a pass, and once more when one was asked for meanwhile; before it, look at what time alone decides."""
+    _review_if_due()
     run_passes(now=timezone.now, holder=f"{socket.gethostname()}:{os.getpid()}", ending=_ending)
 
 
@@ -35,3 +46,21 @@ def run_pass(**_: Any) -> None:
 def retention(**_: Any) -> None:
     """Remove what is old or too much."""
     run_retention(now=timezone.now(), clock=time.monotonic)
+
+
+@shared_task(name=WATCH, ignore_result=True)
+def watch(**_: Any) -> None:
+    """Look at what time alone decides: clocks, silent workers, leases, claims, time limits."""
+    review()
+
+
+def _review_if_due() -> None:
+    """A pass does not depend on the watch; what goes wrong here does not hold it up."""
+    global _reviewed_at  # noqa: PLW0603 - one memory per process is what is meant
+    if time.monotonic() - _reviewed_at < REVIEW_SECONDS:
+        return
+    _reviewed_at = time.monotonic()
+    try:
+        review()
+    except DatabaseError:
+        log.warning("The look at workers and leases is put off", exc_info=True)

@@ -12,6 +12,7 @@ from ninja import Router
 from scheduler.agent_api.sessions import registration, running
 from scheduler.agent_api.wire import FleetHeartbeatIn, FleetHeartbeatOut, FleetRegisterIn, FleetRegisterOut
 from scheduler.services.assignments import Reunion, orders, reunite
+from scheduler.services.reminders import remind
 from workers import services
 from workers.auth import caller
 from workers.refusals import Refused
@@ -32,7 +33,7 @@ def register(request: HttpRequest, payload: FleetRegisterIn) -> Any:
     told = {
         sessions[one.worker].worker_id: running(one.running) for one in payload.registrations if one.worker in sessions
     }
-    reunions = reunite(told, now=now)
+    reunions = reunite(told, now=now, standings={session.worker_id: session.standing for session in sessions.values()})
     answers = [
         _answer(one.worker, result, reunions) for one, result in zip(payload.registrations, results, strict=True)
     ]
@@ -42,18 +43,24 @@ def register(request: HttpRequest, payload: FleetRegisterIn) -> Any:
 @router.post("fleet/heartbeat", response={200: FleetHeartbeatOut, **refusals(body=True)}, summary="Fleet heartbeat")
 def heartbeat(request: HttpRequest, payload: FleetHeartbeatIn) -> Any:
     """Say that many workers are there; hear what each is to do. Workers nobody knows are among the stale."""
+    now = timezone.now()
     beats = [
-        services.Heartbeat(worker=one.worker, epoch=one.epoch, seq=one.seq, leaving=one.leaving)
+        services.Heartbeat(
+            worker=one.worker, epoch=one.epoch, seq=one.seq, leaving=one.leaving, instance=one.instance
+        )
         for one in payload.heartbeats
-    ]
-    heard = services.hear(credential=caller(request), heartbeats=beats, now=timezone.now())
+    ]  # fmt: skip
+    heard = services.hear(credential=caller(request), heartbeats=beats, now=now)
     ran = {heard.workers[one.worker]: running(one.running) for one in payload.heartbeats if one.worker in heard.workers}
-    told = orders(Q(worker__in=ran), running=ran)
+    reminders = remind({worker: many for worker, many in ran.items() if worker in heard.fresh}, now=now)
+    told = orders(Q(worker__in=ran), now=now, running=ran)
     leaving = {one.worker for one in payload.heartbeats if one.leaving}
     return {
         "assignments": [one for one in told.assignments if one.worker not in leaving],
         "cancel": told.cancel,
         "kill": told.kill,
+        "leases": reminders.leases,
+        "holds": reminders.holds,
         "stale": [*heard.stale, *heard.unknown],
         "drain": sorted(heard.draining),
         "next_in": heard.next_in,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from django.db.models import Q
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
-from ninja import Query, Router
+from ninja import Query, Router, Status
 
+from scheduler.agent_api.waiting import LONGEST_SECONDS, room_to_wait, wait_for_news
 from scheduler.agent_api.wire import EnrollIn, EnrollOut, HeartbeatIn, HeartbeatOut, OrdersOut, RegisterIn, RegisterOut
-from scheduler.services.assignments import orders, reunite
+from scheduler.services import strays
+from scheduler.services.assignments import orders, reunite, wanting
+from scheduler.services.reminders import Reminders, remind
 from workers import services
 from workers.auth import EnrolmentBearer, caller, token_of
 from workers.models import Worker
@@ -21,6 +24,9 @@ from workers.wire import refusals
 
 router = Router(tags=["sessions"])
 
+Wait = Annotated[float, Query(ge=0, le=LONGEST_SECONDS, allow_inf_nan=False)]
+RETRY_AFTER = "1"
+
 
 def running(many: list[Any]) -> list[tuple[int, int]]:
     """(task, fence) pairs of what an agent says it runs."""
@@ -29,7 +35,7 @@ def running(many: list[Any]) -> list[tuple[int, int]]:
 
 def registration(body: RegisterIn) -> services.Registration:
     """The call's body as the service takes it."""
-    return services.Registration(body.worker, body.boot_id, tuple(body.protocol), body.facts)
+    return services.Registration(body.worker, body.boot_id, tuple(body.protocol), body.facts, body.unknown)
 
 
 @router.post(
@@ -59,13 +65,17 @@ def register(request: HttpRequest, payload: RegisterIn) -> Any:
     )
     if isinstance(result, Refused):
         raise result
-    reunion = reunite({result.worker_id: running(payload.running)}, now=now)[result.worker_id]
+    told = {result.worker_id: running(payload.running)}
+    reunion = reunite(told, now=now, standings={result.worker_id: result.standing})[result.worker_id]
+    reminders = Reminders() if result.standing.is_old else remind(told, now=now)
     return {
         "epoch": result.epoch,
         "next_in": next_in(simulated=result.simulated),
         "adopt": reunion.adopt,
         "kill": reunion.kill,
         "forget": reunion.forget,
+        "leases": reminders.leases,
+        "holds": reminders.holds,
     }
 
 
@@ -78,30 +88,57 @@ def heartbeat(request: HttpRequest, payload: HeartbeatIn) -> Any:
         seq=payload.seq,
         readings=tuple(services.Reading(**device.model_dump()) for device in payload.devices),
         leaving=payload.leaving,
+        instance=payload.instance,
     )
-    heard = services.hear(credential=caller(request), heartbeats=[beat], now=timezone.now())
+    now = timezone.now()
+    heard = services.hear(credential=caller(request), heartbeats=[beat], now=now)
     if heard.unknown:
         raise NotFound(f"no worker {payload.worker!r} with this credential", code="no_such_worker")
     if heard.stale:
         raise Refused("stale_epoch", f"epoch {payload.epoch} is not {payload.worker!r}'s: register again")
     worker_id = heard.workers[payload.worker]
-    told = orders(Q(worker=worker_id), running={worker_id: running(payload.running)})
+    if payload.strays and worker_id in heard.fresh:
+        strays.record(worker_id, [strays.Stray(**one.model_dump()) for one in payload.strays], now=now)
+    ran = {worker_id: running(payload.running)}
+    reminders = remind(ran, now=now) if worker_id in heard.fresh else Reminders()
+    told = orders(Q(worker=worker_id), now=now, running=ran)
     return {
         "assignments": [] if payload.leaving else told.assignments,
         "cancel": told.cancel,
         "kill": told.kill,
+        "leases": reminders.leases,
+        "holds": reminders.holds,
         "next_in": heard.next_in,
         "drain": payload.worker in heard.draining,
+        "rotate": services.rotation_due(caller(request), now=now),
     }
 
 
-@router.get("assignments", response={200: OrdersOut, **refusals(404)}, summary="Assignments")
-def assignments(request: HttpRequest, worker: Query[str | None] = None) -> Any:
-    """What waits to be claimed or cancelled, for one worker or all of the credential's. Changes nothing."""
+@router.get("assignments", response={200: OrdersOut, 204: None, **refusals(404)}, summary="Assignments")
+def assignments(
+    request: HttpRequest, response: HttpResponse, worker: Query[str | None] = None, wait: Wait = 0.0
+) -> Any:
+    """What waits to be claimed or cancelled, for one worker or all of the credential's. Changes nothing.
+
+    With `wait` it is answered once there is something, after so many seconds with 204; at once, and with Retry-After,
+    where too many wait already.
+    """
     mine = Q(worker__credential=caller(request))
     if worker is not None:
         mine = Q(worker=_own_worker(request, worker))
-    return orders(mine)
+    told = orders(mine, now=timezone.now())
+    if not wait or told.assignments:
+        return told
+    with room_to_wait() as room:
+        if room:
+            known = frozenset(told.cancel)
+            wait_for_news(lambda: wanting(mine, now=timezone.now()), known=known, seconds=wait)
+    told = orders(mine, now=timezone.now())
+    if told.assignments or told.cancel:
+        return told
+    if not room:
+        response["Retry-After"] = RETRY_AFTER
+    return Status(204, None)
 
 
 def _own_worker(request: HttpRequest, name: str) -> int:

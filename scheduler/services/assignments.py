@@ -7,20 +7,23 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Case, Exists, OuterRef, Q, QuerySet, When
 
 from scheduler.models import JobState, Task, TaskState
-from scheduler.models.attempts import TASK_UNFINISHED
-from scheduler.services import holding
-from scheduler.services.machines import move_task
-from scheduler.services.reports import locked
-from scheduler.services.settling import settle
+from scheduler.services import contact
+from scheduler.services.leases import Running
+from scheduler.services.outcomes import ENDED_BADLY, OVERDUE
+from workers.services import Standing
 
 _IN_HAND = (TaskState.CLAIMED, TaskState.RUNNING, TaskState.UNKNOWN)
+_FAILED_SIBLING = Task.objects.filter(attempt=OuterRef("attempt"), state__in=ENDED_BADLY).order_by()
+"""Of a gang of which one has failed the others are ended; the task itself is unfinished, so never among these."""
 
-Running = tuple[int, int]
-"""A task's id and its fence, as an agent says that it runs it."""
+
+def _to_end(now: datetime) -> Q:
+    """Tasks whose job is cancelled or whose hold is over, and those that should have ended by themselves."""
+    job = Q(attempt__job__state=JobState.CANCELLING) | Q(attempt__job__hold_until__lte=now)
+    return job | Q(failure_code=OVERDUE) | Q(Exists(_FAILED_SIBLING))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +54,17 @@ class Reunion:
     forget: tuple[int, ...] = ()
 
 
-def orders(which: Q, *, running: Mapping[int, Sequence[Running]] | None = None) -> Orders:
+def orders(which: Q, *, now: datetime, running: Mapping[int, Sequence[Running]] | None = None) -> Orders:
     """For the workers that `which` selects on tasks. `running`: by worker id, what its agent says it runs."""
-    tasks = _rows(Task.objects.filter(which, state__in=(TaskState.ASSIGNED, *_IN_HAND)))
+    unfinished = Task.objects.filter(which, state__in=(TaskState.ASSIGNED, *_IN_HAND))
+    tasks = _rows(unfinished.annotate(to_end=Case(When(_to_end(now), then=True), default=False)), "to_end")
     assignments = tuple(
         Assigned(row["pk"], row["attempt__fence"], row["attempt__job__job_id"], row["worker__name"])
         for row in tasks
         if row["state"] == TaskState.ASSIGNED
     )
     in_hand = [row for row in tasks if row["state"] != TaskState.ASSIGNED]
-    cancel = tuple(row["pk"] for row in in_hand if row["attempt__job__state"] == JobState.CANCELLING)
+    cancel = tuple(row["pk"] for row in in_hand if row["to_end"])
     own = {(row["worker_id"], row["pk"], row["attempt__fence"]) for row in in_hand}
     strange = [
         (worker, task, fence)
@@ -71,18 +75,30 @@ def orders(which: Q, *, running: Mapping[int, Sequence[Running]] | None = None) 
     return Orders(assignments, cancel, kill=_not_theirs(strange))
 
 
-def reunite(running: Mapping[int, Sequence[Running]], *, now: datetime) -> dict[int, Reunion]:
+def wanting(which: Q, *, now: datetime) -> frozenset[int]:
+    """Of which tasks `orders` has something to say, for much less: it is asked several times a second."""
+    waiting = Q(state=TaskState.ASSIGNED) | (Q(state__in=_IN_HAND) & _to_end(now))
+    return frozenset(Task.objects.filter(which, waiting).values_list("pk", flat=True))
+
+
+def reunite(
+    running: Mapping[int, Sequence[Running]], *, now: datetime, standings: Mapping[int, Standing] | None = None
+) -> dict[int, Reunion]:
     """Bring tasks in step with what registering workers (by id) run: the rest of theirs is over and let go of.
 
-    A registration is the agent's word that no process of any other task is alive on its machine.
+    A registration is the agent's word that no process of any other task is alive on its machine. Only where the same
+    run of the agent registers again, a task that it is about to claim may be missing; a late call changes nothing.
     """
     open_tasks = _rows(Task.objects.filter(worker__in=running, released_at=None).exclude(state=TaskState.ASSIGNED))
     reunions: dict[int, Reunion] = {}
     for worker, told in running.items():
         own = {(row["pk"], row["attempt__fence"]): row["state"] for row in open_tasks if row["worker_id"] == worker}
-        for task, _ in own.keys() - set(told):
-            _give_up(task, now)
         adopt = tuple(task for task, fence in told if own.get((task, fence)) in _IN_HAND)
+        who = (standings or {}).get(worker, Standing())
+        if who.is_old:
+            reunions[worker] = Reunion(adopt)
+            continue
+        _let_go_of_the_rest(own, set(told), who, now)
         rest = [(worker, task, fence) for task, fence in told if task not in adopt]
         kill = {task for _, task, _ in rest} - set(_let_go(rest))
         forget = tuple(task for _, task, _ in rest if task not in kill)
@@ -90,7 +106,13 @@ def reunite(running: Mapping[int, Sequence[Running]], *, now: datetime) -> dict[
     return reunions
 
 
-def _rows(tasks: QuerySet[Task]) -> list[dict[str, Any]]:
+def _let_go_of_the_rest(own: Mapping[Running, str], told: set[Running], who: Standing, now: datetime) -> None:
+    for task, fence in own.keys() - told:
+        if not (who.same_instance and own[task, fence] == TaskState.CLAIMED):
+            contact.let_go_of(task, now=now, cause="its worker registered without it", restarted=who.restarted)
+
+
+def _rows(tasks: QuerySet[Task], *more: str) -> list[dict[str, Any]]:
     fields = (
         "pk",
         "state",
@@ -98,7 +120,7 @@ def _rows(tasks: QuerySet[Task]) -> list[dict[str, Any]]:
         "worker__name",
         "attempt__fence",
         "attempt__job__job_id",
-        "attempt__job__state",
+        *more,
     )
     return list(tasks.order_by("pk").values(*fields))
 
@@ -123,19 +145,3 @@ def _let_go(rest: Iterable[tuple[int, int, int]]) -> list[int]:
     released = Task.objects.filter(pk__in={task for _, task, _ in rest}, released_at__isnull=False)
     fine = set(released.values_list("worker_id", "pk", "attempt__fence"))
     return [task for worker, task, fence in rest if (worker, task, fence) in fine]
-
-
-@transaction.atomic
-def _give_up(task_id: int, now: datetime) -> None:
-    """The worker came back without this task: over if it ran, back to the queue if it never started."""
-    rows = locked(task_id)
-    cause = "its worker registered without it"
-    if rows.task.state in TASK_UNFINISHED:
-        if rows.task.state == TaskState.CLAIMED:
-            move_task(rows.task, TaskState.REVOKED, frm=TaskState.CLAIMED, actor=rows.actor, now=now, cause=cause)
-        else:
-            if rows.task.state == TaskState.RUNNING:
-                move_task(rows.task, TaskState.UNKNOWN, frm=TaskState.RUNNING, actor=rows.actor, now=now, cause=cause)
-            move_task(rows.task, TaskState.LOST, frm=TaskState.UNKNOWN, actor=rows.actor, now=now, cause=cause)
-        settle(rows.job, rows.attempt, actor=rows.actor, now=now)
-    holding.release([rows.task], now=now)

@@ -17,10 +17,11 @@ from scheduler.core.codec import canonical_bytes, job_to_document
 from scheduler.core.errors import DocumentError, Problem
 from scheduler.core.parsing import parse_job
 from scheduler.core.spec import JobSpec
-from scheduler.models import Attempt, AttemptState, Event, Job, JobState, Task, TaskState
+from scheduler.models import Attempt, AttemptState, Event, Job, JobState, Task
 from scheduler.nudge import request_pass
-from scheduler.services.holding import release
-from scheduler.services.machines import move_attempt, move_job, move_task
+from scheduler.services.bundles import taken_for
+from scheduler.services.holding import take_back
+from scheduler.services.machines import move_attempt, move_job
 from scheduler.services.sealing import seal, with_kept, without_values
 
 LONGEST_KEY = 200
@@ -69,9 +70,10 @@ def submit_job(
     secrets = seal(dict(spec.secrets), owner_id=owner.pk) if spec.secrets else None
     try:
         with transaction.atomic():
+            bundle = taken_for(owner=owner, sha256=spec.files, now=now) if spec.files else None
             return _create(
-                origin, name=spec.name, spec=stored, secrets=secrets, owner=owner, submitted_at=now, state_since=now,
-                idempotency_key=key, idempotency_digest=digest,
+                origin, bundle=bundle, name=spec.name, spec=stored, secrets=secrets, owner=owner, submitted_at=now,
+                state_since=now, idempotency_key=key, idempotency_digest=digest,
             )  # fmt: skip
     except IntegrityError:
         # The same key at the same moment: the other call was first.
@@ -99,7 +101,7 @@ def document_for(user: Any, job: Job) -> dict[str, Any]:
 
 
 def cancel_job(*, job: Job, actor: str, now: datetime) -> Job:
-    """Cancel a job that is not over: at once where nothing was claimed, else its agent is told to stop it.
+    """Cancel a job that is not over: at once where nothing was let go, else its agent is told to stop it.
 
     Cancelling twice, or a job that is over, changes nothing. Returns the job as it is then.
     """
@@ -152,16 +154,10 @@ def _digest(spec: JobSpec, stored: dict[str, Any]) -> str:
 
 
 def _stop(job: Job, *, actor: str, now: datetime) -> None:
-    """Revoke what no agent has claimed; where anything was claimed, the job ends by its agents' reports."""
+    """Revoke what was never let go; where anything may run, the job ends by its agents' reports."""
     attempt = Attempt.objects.select_for_update().get(job=job, active=True)
     tasks = list(Task.objects.select_for_update().filter(attempt=attempt).order_by("pk"))
-    assigned = [task for task in tasks if task.state == TaskState.ASSIGNED]
-    revoked = [
-        task
-        for task in assigned
-        if move_task(task, TaskState.REVOKED, frm=TaskState.ASSIGNED, actor=actor, now=now, cause="cancel")
-    ]
-    release(revoked, now=now)
+    revoked = take_back(tasks, attempt, actor=actor, now=now, cause="cancel")
     if len(revoked) < len(tasks):
         move_job(job, JobState.CANCELLING, frm=job.state, actor=actor, now=now, cancel_requested_at=now)
         return

@@ -29,7 +29,8 @@ ATTEMPT = Machine(
     since=None,
     moves=table(
         assigned="running succeeded failed cancelled timed_out revoked lost",
-        running="succeeded failed cancelled timed_out lost",
+        # Revoked after its start: one of a gang could not start although all had been ready.
+        running="succeeded failed cancelled timed_out revoked lost",
     ),
 )
 TASK = Machine(
@@ -40,7 +41,8 @@ TASK = Machine(
         # Straight to an end: it could not be started at all.
         claimed="running succeeded failed timed_out cancelled revoked unknown",
         running="succeeded failed timed_out cancelled unknown",
-        unknown="running succeeded failed timed_out cancelled lost",
+        # Back to claimed, or revoked: its agent is heard of again, and had not started it.
+        unknown="claimed running succeeded failed timed_out cancelled revoked lost",
     ),
 )
 

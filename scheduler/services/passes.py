@@ -27,10 +27,9 @@ from scheduler.services.lease import TERM, Lease, StalePassError, give_back, ren
 from scheduler.services.machines import move_job
 from scheduler.services.phases import Phases
 from scheduler.services.plans import Act, Plan, act_on, needs_refresh, plan_for
+from scheduler.services.silence import suspect
 from scheduler.services.summaries import Summaries
 from scheduler.snapshot import FleetSnapshot, take_fleet
-from workers.models import Liveness
-from workers.services import move_workers
 
 log = logging.getLogger(__name__)
 
@@ -118,9 +117,7 @@ def _fleet_now(now: datetime) -> FleetSnapshot:
     """The fleet, after the workers that have fallen silent were marked so."""
     fleet = take_fleet(now=now)
     if fleet.silent:
-        move_workers(
-            fleet.silent, Liveness.SUSPECT, machine="liveness", actor=ACTOR, now=now, cause="missed its heartbeats"
-        )
+        suspect(fleet.silent, now=now)
         fleet = take_fleet(now=now)
     return fleet
 

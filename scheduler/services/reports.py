@@ -7,21 +7,24 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Q, QuerySet
+
 from scheduler.core.codec import canonical_bytes
-from scheduler.models import Attempt, Event, Job, JobState, Task, TaskState
-from workers.models import Credential, Worker
+from scheduler.models import Attempt, Event, Job, Task
+from workers.models import Credential, Liveness, Worker
 from workers.models.worker import LIVE
 from workers.refusals import NotFound, Refused
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The rows that one report is about."""
+    """The rows that one report is about, locked. `tasks` are all of the attempt, by rank; `task` is one of them."""
 
     job: Job
     attempt: Attempt
     task: Task
     worker: Worker
+    tasks: tuple[Task, ...]
 
     @property
     def actor(self) -> str:
@@ -40,6 +43,9 @@ class FinishReport:
     signal: int | None = None
     duration_ms: int = 0
     log_size: int = 0
+    log_total: int | None = None
+    log_sha256: str = ""
+    outputs_path: str | None = None
     start_error: tuple[str, str] | None = None
     ended_by: tuple[str, str] | None = None
     timed_out: bool = False
@@ -50,16 +56,19 @@ class FinishReport:
 
 
 def worker_of(*, credential: Credential, task_id: int) -> Worker:
-    """The worker on which this task was placed, if the credential speaks for it. Raises NotFound."""
-    own = Worker.objects.filter(LIVE, credential=credential, tasks=task_id)
-    worker = own.first()
+    """The worker on which this task was placed, if the credential speaks for it. Raises NotFound.
+
+    A worker that was revoked may still say how its tasks ended: which calls get as far as here is decided before.
+    """
+    mine = Worker.objects.filter(LIVE | Q(liveness=Liveness.REVOKED), credential=credential, tasks=task_id)
+    worker = mine.first()
     if worker is None:
         raise NotFound(f"no task {task_id} for this worker", code="no_such_task")
     return worker
 
 
 def held(*, credential: Credential, task_id: int, fence: int, epoch: int) -> Held:
-    """Job, attempt and task, locked in this order. Call it inside a transaction.
+    """Job, attempt and tasks, locked in this order. Call it inside a transaction.
 
     Raises NotFound for another worker's task, Refused `stale_epoch` or `stale_fence` for what is out of date.
     """
@@ -85,29 +94,22 @@ def _check_fence(task: Task, attempt: Attempt, fence: int) -> None:
 
 
 def locked(task_id: int) -> Held:
-    """The rows of one task, locked in the order that everything keeps: job, attempt, task."""
+    """The rows of one task and its siblings, locked in the order that everything keeps: job, attempt, tasks by key."""
     attempt_id, job_id = Task.objects.values_list("attempt_id", "attempt__job_id").get(pk=task_id)
     job = Job.objects.select_for_update().get(pk=job_id)
     attempt = Attempt.objects.select_for_update().get(pk=attempt_id)
-    task = Task.objects.select_related("worker").select_for_update(of=("self",)).get(pk=task_id)
-    return Held(job, attempt, task, task.worker)
+    rows = Task.objects.filter(attempt=attempt).select_related("worker").select_for_update(of=("self",))
+    tasks = tuple(sorted(rows.order_by("pk"), key=lambda row: row.rank))
+    task = next(row for row in tasks if row.pk == task_id)
+    return Held(job, attempt, task, task.worker, tasks)
 
 
-def outcome(report: FinishReport, job: Job, *, was: str) -> tuple[TaskState, str, str]:
-    """The task's last state after `was`, with the code and the words of its failure, if it is one."""
-    if report.start_error is None and report.exit_code == 0 and not report.timed_out:
-        return TaskState.SUCCEEDED, "", ""
-    if job.state == JobState.CANCELLING:
-        return TaskState.CANCELLED, "", ""
-    if report.start_error is not None:
-        return TaskState.FAILED, *report.start_error
-    if report.timed_out:
-        return TaskState.TIMED_OUT, "timed_out", f"it ran longer than its {job.spec.get('timeout_s')} seconds"
-    if report.ended_by is not None:
-        return (TaskState.REVOKED if was == TaskState.CLAIMED else TaskState.FAILED), *report.ended_by
-    if report.signal is not None:
-        return TaskState.FAILED, "signal", f"it was ended by signal {report.signal}"
-    return TaskState.FAILED, "exit_code", f"it exited with {report.exit_code}"
+def one_each(tasks: QuerySet[Task]) -> list[int]:
+    """The key of one task of each attempt among these, in the order of the attempts."""
+    keys: dict[int, int] = {}
+    for attempt, task in tasks.order_by("attempt_id", "pk").values_list("attempt_id", "pk"):
+        keys.setdefault(attempt, task)
+    return list(keys.values())
 
 
 def keep_evidence(rows: Held, report: FinishReport, *, now: datetime) -> None:

@@ -43,6 +43,8 @@ def test_a_task_lives_from_its_claim_to_its_release(agent: Caller, placed: Place
         "task": placed.task, "fence": placed.fence, "job_id": placed.job.job_id, "attempt": 1, "rank": 0, "go": True,
         "argv": ["true"], "workdir": None, "env": {}, "secrets": {}, "environment": "default",
         "devices": [{"index": 0, "uuid": "GPU-w1-0"}], "timeout_s": None, "simulated": False,
+        "lease_seconds": None, "gang": None, "files": None, "hold": None, "run_as": None, "submitter": "mira",
+        "outputs_limit_bytes": 2**30,
     }  # fmt: skip
     assert states(placed) == ("claimed", "assigned", "assigned")
     agent.ok(placed.path("started"), {**placed.guard, **START})

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
@@ -126,7 +127,7 @@ def is_alive(row: Worker, now: datetime) -> bool:
     """Whether it called within the last three of its intervals and didn't say that it leaves."""
     if row.liveness != Liveness.ONLINE or row.last_seen_at is None:
         return False
-    return now - row.last_seen_at < timedelta(seconds=3 * row.heartbeat_seconds)
+    return now - row.last_seen_at < timedelta(seconds=settings.HEARTBEATS_MISSED * row.heartbeat_seconds)
 
 
 def _take_over(rows: list[Worker], credential: Credential, now: datetime) -> None:

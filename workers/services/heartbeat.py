@@ -27,17 +27,23 @@ class Heartbeat:
     seq: int
     readings: tuple[Reading, ...] = ()
     leaving: bool = False
+    instance: str = ""
+    """The run of the agent that calls; empty where it does not say."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What came of it. `workers`: ids by name of those whose epoch is right; `stale`: they must register again."""
+    """What came of it. `workers`: ids by name of those whose epoch is right; `stale`: they must register again.
+
+    `fresh`: ids of those whose call was neither late nor a repetition.
+    """
 
     workers: dict[str, int]
     stale: tuple[str, ...]
     unknown: tuple[str, ...]
     draining: frozenset[str]
     next_in: float
+    fresh: frozenset[int] = frozenset()
 
 
 @transaction.atomic
@@ -45,7 +51,7 @@ def hear(*, credential: Credential, heartbeats: Sequence[Heartbeat], now: dateti
     """Take heartbeats at a fixed number of queries. An old `seq` changes nothing and is answered like a new one."""
     rows = _own_workers(credential, [one.worker for one in heartbeats])
     right = [one for one in heartbeats if one.worker in rows and rows[one.worker].epoch == one.epoch > 0]
-    new = [one for one in right if one.seq > rows[one.worker].seq]
+    new = [one for one in right if _is_new(one, rows[one.worker])]
     pace = next_in(simulated=any(row.simulated for row in rows.values()))
     _write(new, rows, pace, now)
     _move(new, rows, now)
@@ -62,7 +68,12 @@ def hear(*, credential: Credential, heartbeats: Sequence[Heartbeat], now: dateti
         unknown=tuple(one.worker for one in heartbeats if one.worker not in rows),
         draining=frozenset(name for name in spoken_for if rows[name].intent != Intent.ACTIVE),
         next_in=pace,
+        fresh=frozenset(rows[one.worker].pk for one in new),
     )
+
+
+def _is_new(one: Heartbeat, row: Worker) -> bool:
+    return one.seq > row.seq and (not one.instance or one.instance == row.instance)
 
 
 def _own_workers(credential: Credential, names: list[str]) -> dict[str, Worker]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from django.conf import settings
+
 from workers.models import Liveness, Worker
 
-LONGEST_SECONDS = 15.0
 REAL_SECONDS, REAL_AT_THAT_PACE = 2.0, 50
 SIMULATED_SECONDS, SIMULATED_AT_THAT_PACE = 10.0, 1000
 
@@ -19,4 +20,4 @@ def next_in(*, simulated: bool) -> float:
 
 def paced(seconds: float, calling: int, at_that_pace: int) -> float:
     """So long that the server is called no more often than by `at_that_pace` workers every `seconds`."""
-    return round(min(LONGEST_SECONDS, seconds * max(1.0, calling / at_that_pace)), 1)
+    return round(min(settings.GPULAYER_HEARTBEAT_SECONDS, seconds * max(1.0, calling / at_that_pace)), 2)

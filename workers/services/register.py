@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -15,13 +15,16 @@ from workers.models import Credential, Event, Health, Intent, Liveness, Worker, 
 from workers.models.worker import LIVE
 from workers.refusals import NotFound, Refused
 from workers.services.devices import sync_devices
+from workers.services.differences import differences
 from workers.services.enrol import check_protocol, is_alive
 from workers.services.facts import Reported, read_report
+from workers.services.instances import Standing, event, followed, next_seq, standing
 from workers.services.labels import sync_labels
 from workers.services.liveness import next_in
 from workers.services.moves import move_workers
 
 UNREAD = "its devices could not be read"
+REVIEW = "it has less CPU or RAM than was accepted: repair it, or accept what it has now"
 STATED = "stated by its document"
 
 
@@ -33,6 +36,13 @@ class Registration:
     boot_id: str
     protocols: tuple[int, ...]
     document: object
+    unknown: Mapping[str, str] = field(default_factory=dict)
+    """Why what is missing in the document is, by its place there."""
+    instance: str = ""
+    """One run of its agent; empty where the agent does not say."""
+    seq: int | None = None
+    """Counted together with its heartbeats; None where the agent does not."""
+    host: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +53,8 @@ class Session:
     worker: str
     epoch: int
     simulated: bool
+    standing: Standing
+    """A registration that is old did nothing."""
 
 
 Result = Session | Refused
@@ -58,23 +70,25 @@ def register(*, credential: Credential, registrations: Sequence[Registration], n
     if len({one.worker for one in registrations}) < len(registrations):
         raise Refused("name_twice", "each worker may be named once", status=422)
     rows = _own_workers(credential, [one.worker for one in registrations])
-    results = [_judged(rows.get(one.worker), one, now) for one in registrations]
+    late = followed(rows, registrations)
+    stood = {one.worker: standing(rows[one.worker], one) for one in registrations if one.worker in rows}
+    results = [_judged(rows.get(one.worker), one, late, now) for one in registrations]
     taken = [
         (rows[one.worker], one, result)
         for one, result in zip(registrations, results, strict=True)
-        if isinstance(result, Reported)
+        if isinstance(result, Reported) and not stood[one.worker].is_old
     ]
     _record_conflicts(registrations, results, now)
     if taken:
         _take(taken, now)
     return [
-        _session(rows[one.worker]) if isinstance(result, Reported) else result
+        _session(rows[one.worker], stood[one.worker]) if isinstance(result, Reported) else result
         for one, result in zip(registrations, results, strict=True)
     ]
 
 
-def _session(row: Worker) -> Session:
-    return Session(row.pk, row.name, row.epoch, row.simulated)
+def _session(row: Worker, standing: Standing) -> Session:
+    return Session(row.pk, row.name, row.epoch, row.simulated, standing)
 
 
 Taken = tuple[Worker, Registration, Reported]
@@ -86,11 +100,15 @@ def _own_workers(credential: Credential, names: list[str]) -> dict[str, Worker]:
     return {row.name: row for row in rows}
 
 
-def _judged(row: Worker | None, one: Registration, now: datetime) -> Reported | Refused:
+def _judged(
+    row: Worker | None, one: Registration, late: frozenset[tuple[str, str]], now: datetime
+) -> Reported | Refused:
     if row is None:
         return NotFound(f"no worker {one.worker!r} with this credential", code="no_such_worker")
     try:
         check_protocol(one.protocols)
+        if (one.worker, one.instance) in late:
+            return Refused("stale_instance", f"a later run of the agent speaks as {row.name!r}")
         if not row.simulated and row.boot_id not in ("", one.boot_id) and is_alive(row, now):
             return Refused("machine_conflict", f"another machine speaks as {row.name!r} at this moment")
         return read_report(row, one.document)
@@ -142,16 +160,25 @@ def _new_facts(taken: Sequence[Taken], now: datetime) -> Mapping[int, WorkerFact
 def _write_rows(taken: Sequence[Taken], news: Mapping[int, WorkerFacts], now: datetime) -> None:
     paces = {simulated: next_in(simulated=simulated) for simulated in {row.simulated for row, _, _ in taken}}
     events = []
-    for row, one, _ in taken:
+    for row, one, report in taken:
         before = row.epoch
         if row.boot_id != one.boot_id or row.epoch == 0:
             row.epoch += 1
-        row.boot_id, row.seq, row.last_seen_at = one.boot_id, 0, now
+        if run := event(row, one, now=now):
+            events.append(run)
+        row.seq = next_seq(row, one)
+        row.boot_id, row.instance, row.last_seen_at = one.boot_id, one.instance, now
+        row.host = dict(one.host) if one.host is not None else row.host
         row.heartbeat_seconds = paces[row.simulated]
         row.facts = news.get(row.pk, row.facts)
+        row.unknown = dict(one.unknown)
+        if row.offered_facts != report.offered:
+            row.offered_facts, row.offered_at = report.offered, now if report.offered else None
+            events += [_offered(row, now)] if report.offered else []
         if row.epoch != before or row.pk in news:
             events.append(_registered(row, before, now))
-    fields: list[str] = ["epoch", "boot_id", "seq", "last_seen_at", "heartbeat_seconds", "facts"]
+    fields: list[str] = ["epoch", "boot_id", "seq", "last_seen_at", "heartbeat_seconds", "facts", "unknown"]
+    fields += ["offered_facts", "offered_at", "instance", "host"]
     Worker.objects.bulk_update([row for row, _, _ in taken], fields)
     Event.objects.bulk_create(events)
 
@@ -164,19 +191,31 @@ def _registered(row: Worker, before: int, now: datetime) -> Event:
     )  # fmt: skip
 
 
+def _offered(row: Worker, now: datetime) -> Event:
+    """It reads less than was accepted, which stays until somebody accepts it."""
+    gone = [] if row.facts is None else differences(row.facts.document, row.offered_facts or {})
+    return Event(
+        at=now, actor=f"worker:{row.name}", subject_kind="worker", subject=row.name, verb="offered",
+        cause="it reads less than was accepted", detail={"less": gone[:20]},
+    )  # fmt: skip
+
+
 def _move(taken: Sequence[Taken], now: datetime) -> None:
     """Liveness by the call itself; health and, for simulated workers, whatever else their documents state."""
     here = {row.pk for row, _, report in taken if report.view.online}
     away = {row.pk for row, _, _ in taken if row.liveness != Liveness.LOST} - here
     unread = {row.pk for row, _, report in taken if report.unread}
-    unwell = {row.pk for row, _, report in taken if report.view.unhealthy} - unread
+    smaller = {row.pk for row, _, report in taken if report.smaller} - unread
+    unwell = {row.pk for row, _, report in taken if report.view.unhealthy} - unread - smaller
     # Only what a registration noted is cleared by a later one.
-    well = {row.pk for row, _, _ in taken if row.health_note in (UNREAD, STATED)} - unread - unwell
+    noted = {row.pk for row, _, _ in taken if row.health_note in (UNREAD, REVIEW, STATED)}
+    well = noted - unread - smaller - unwell
     draining = {row.pk for row, _, report in taken if report.view.draining and row.intent == Intent.ACTIVE}
     for ids, machine, to, note in (
         (here, "liveness", Liveness.ONLINE, ""),
         (away, "liveness", Liveness.SUSPECT, ""),
         (unread, "health", Health.UNHEALTHY, UNREAD),
+        (smaller, "health", Health.UNHEALTHY, REVIEW),
         (unwell, "health", Health.UNHEALTHY, STATED),
         (well, "health", Health.OK, ""),
         (draining, "intent", Intent.DRAINING, STATED),
