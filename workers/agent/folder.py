@@ -152,8 +152,7 @@ class AgentFolder:
 
     def new_task(self, claim: Claim) -> TaskRecord:
         """A record of a task just claimed; nothing of it has started."""
-        folder = self.root / "tasks" / f"{claim.task}-{claim.fence}"
-        make_private(folder)
+        folder = make_private(make_private(make_private(self.root) / "tasks") / f"{claim.task}-{claim.fence}")
         name = f"{claim.job_id}-attempt-{claim.attempt}-rank-{claim.rank}-{claim.fence}"
         private = self.root / "work" / name
         record = TaskRecord(
@@ -170,16 +169,25 @@ class AgentFolder:
         """A fresh private directory for the task, with its place for outputs, for the user that it runs as."""
         work = make_private(self.root / "work")
         if account is not None:
-            # The way there is open to pass, not to look; what lies beside it stays the agent's own.
-            make_private(self.root / "tasks")
-            for each in (self.root, work):
-                each.chmod(0o711)
+            self._open_way(work)
         private = Path(record.private)
         shutil.rmtree(private, ignore_errors=True)
         private.mkdir(mode=0o700)
         if record.outputs:
             Path(record.outputs).mkdir(mode=0o700)
         return private
+
+    def _open_way(self, work: Path) -> None:
+        """To private directories, to pass and not to look; what lies beside them stays the agent's own."""
+        for each in self.root.iterdir():
+            if each.is_dir():
+                each.chmod(0o700)
+        for each in (self.root, work):
+            each.chmod(0o711)
+        links = self.root / "environments"
+        for each in (links, *links.glob("*"), *links.glob("*/bin")):
+            if each.is_dir():
+                each.chmod(0o755)
 
     def left_tasks(self) -> list[TaskRecord]:
         """The tasks of an earlier agent that the server may not have heard all of."""

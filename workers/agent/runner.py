@@ -176,6 +176,7 @@ class TaskRun:
                 shim.stop(*self._stop_wanted)
         if shim.is_alive():
             log.info("%s: it ran on, and is taken up again", self.name)
+            self._until_started(shim)
         self._report(record)
         return True
 
