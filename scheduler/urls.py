@@ -3,7 +3,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from scheduler.views import job, jobs, log, places, submit, why
+from scheduler.views import acts, holds, job, jobs, leaving, log, outputs, places, submit, why
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="jobs"), name="home"),
@@ -23,7 +23,13 @@ urlpatterns = [
     path("jobs/<slug:job_id>/why-not/<path:worker>", why.why_not, name="job-why-not"),
     path("why-not", why.ask, name="why-not"),
     path("jobs/<slug:job_id>/spec", job.spec, name="job-spec"),
-    path("jobs/<slug:job_id>/cancel", job.cancel, name="job-cancel"),
+    path("jobs/<slug:job_id>/cancel", acts.act, {"key": "cancel"}, name="job-cancel"),
+    path("jobs/<slug:job_id>/devices", holds.devices, name="job-devices"),
+    path("jobs/<slug:job_id>/outputs", outputs.outputs, name="job-outputs"),
+    path("jobs/<slug:job_id>/outputs/<int:number>", outputs.download, name="job-output"),
+    path("jobs/<slug:job_id>/act/extend", holds.extend, name="job-extend"),
+    path("jobs/<slug:job_id>/act/<slug:key>", acts.act, name="job-act"),
+    path("workers/<str:name>/retire", leaving.retire, name="worker-retire"),
     path("jobs/<slug:job_id>/log", log.log, name="job-log"),
     path("jobs/<slug:job_id>/log.txt", log.log_text, name="job-log-text"),
 ]

@@ -57,7 +57,11 @@
   });
   d.addEventListener('htmx:error', e => { if (e.detail.ctx?.request) lost(); });
   d.addEventListener('htmx:finally:request', e => e.detail.ctx.target?.removeAttribute?.('aria-busy'));
+  // what a person has opened stays open when the piece around it is replaced
+  let opened = [];
+  d.addEventListener('htmx:before:swap', () => opened = $$('details[id][open]').map(x => x.id));
   d.addEventListener('htmx:after:swap', e => {
+    opened.forEach(i => { const x = d.getElementById(i); if (x) x.open = true; });
     tell(e.detail.ctx?.target || e.target); facets(); follow();
     $$('#dialogs dialog:not([open])').forEach(m => m.showModal());
   });

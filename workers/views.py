@@ -9,16 +9,21 @@ from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from scheduler.core.fleet import WorkerView
 from scheduler.core.spec import Origin
 from workers.live import respond
+from workers.models import Worker
 from workers.paging import asked_of, by_key, link
 from workers.queries import STATES, found_workers, live_workers, state_counts
 from workers.rows import WorkerRow
 from workers.rows_devices import device_rows
+from workers.services import conflicts
 from workers.services.offers import offer_of
+from workers.views_acts import offered
+from workers.views_enrol import start_command
 
 ViewsOf = Callable[[Sequence[str]], Mapping[str, WorkerView]]
 """Workers by name as a pass would see them now; those it would not see are left out."""
@@ -46,7 +51,7 @@ def worker_list(request: HttpRequest, views_of: ViewsOf, tasks_on: TasksOn) -> H
         "filtered": any(filters.values()),
         "tiers": list(Origin),
         "query": link(asked),
-        "worker_command": f"gpulayer worker start --url {request.build_absolute_uri('/').rstrip('/')}",
+        "worker_command": start_command(request),
     }
     return respond(
         request, page="workers/workers.html", fragment="workers/_rows.html", aside="_partials/_state_tabs.html",
@@ -68,7 +73,7 @@ def _tabs(filters: Mapping[str, str]) -> list[dict[str, str]]:
 @login_required
 def worker(request: HttpRequest, name: str, views_of: ViewsOf, tasks_on: TasksOn) -> HttpResponse:
     """One worker: its devices and who holds them, what it has, and what nobody knows of it."""
-    found = get_object_or_404(live_workers().select_related("facts"), name=name)
+    found = get_object_or_404(live_workers().select_related("facts", "credential"), name=name)
     row = WorkerRow(found, views_of([name]).get(name))
     tasks = tasks_on(found.pk)
     context = {
@@ -77,5 +82,11 @@ def worker(request: HttpRequest, name: str, views_of: ViewsOf, tasks_on: TasksOn
         "tasks": tasks,
         "devices": device_rows(row, found.devices.order_by("index", "-present"), tasks),
         "offer": offer_of(found),
+        **(_for_operators(found) if request.user.is_staff else {}),
     }
     return respond(request, page="workers/worker.html", fragment="workers/_worker.html", context=context)
+
+
+def _for_operators(worker: Worker) -> dict[str, Any]:
+    """What can be done with it, and whether somebody imitates it."""
+    return {"acts": offered(worker), "conflict": conflicts(worker, now=timezone.now())}

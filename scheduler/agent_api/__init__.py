@@ -2,10 +2,11 @@
 
 from ninja import Router
 
-from scheduler.agent_api import files, fleet, sessions, tasks
+from scheduler.agent_api import credentials, files, fleet, sessions, tasks
 
 router = Router()
 router.add_router("", sessions.router)
 router.add_router("", tasks.router)
 router.add_router("", files.router)
 router.add_router("", fleet.router)
+router.add_router("", credentials.router)

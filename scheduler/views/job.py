@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET
 
 from scheduler.forms import yaml_of
-from scheduler.services.jobs import cancel_job, document_for, may_change
+from scheduler.services.jobs import document_for
 from scheduler.services.recorded import Recorded
 from scheduler.views.job_frame import Frame, frame_of, head_context, without_output
 from scheduler.views.placement import candidate_context, decision_asked_for, placement_context
 from workers.live import is_fragment, live_fragment, respond
-from workers.moments import now
 
 
 @require_GET
@@ -76,21 +73,6 @@ def spec(request: HttpRequest, job_id: str) -> HttpResponse:
     document = document_for(request.user, frame.job)
     context = {"document": yaml_of(document), "argv": document.get("command", [])}
     return job_page(request, frame, "scheduler/job_spec.html", {"tab": "spec", **context})
-
-
-@require_http_methods(["GET", "POST"])
-@login_required
-def cancel(request: HttpRequest, job_id: str) -> HttpResponse:
-    """Ask first, then cancel."""
-    frame = frame_of(job_id)
-    if not may_change(request.user, frame.job):
-        raise PermissionDenied("only its owner and operators may cancel a job")
-    if request.method == "POST":
-        after = cancel_job(job=frame.job, actor=f"user:{request.user.get_username()}", now=now())
-        messages.info(request, f"{after.job_id} is {after.get_state_display().lower()}.")
-        return redirect("job", job_id)
-    template = "scheduler/_cancel.html" if is_fragment(request) else "scheduler/cancel.html"
-    return render(request, template, {"nav": "jobs", "job": frame.job, "task": frame.task})
 
 
 def _placement_page(request: HttpRequest, frame: Frame, rec: Recorded | None) -> HttpResponse:

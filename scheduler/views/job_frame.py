@@ -15,19 +15,24 @@ from scheduler.core.decision import TierStatus
 from scheduler.core.explain import Answer
 from scheduler.core.words import attempt_words
 from scheduler.models import Job, JobState, SchedulingPass, Task
-from scheduler.services.jobs import may_change
+from scheduler.services import holds
+from scheduler.services.pausing import UNTIL_RESUMED, paused_words
 from scheduler.services.recorded import Recorded, recorded
+from scheduler.views.act_table import offered
 from scheduler.views.log_window import window
 from scheduler.views.pills import job_pill
 from workers.moments import clock, duration, now
 
 LAST_LINES = 8
+MOST_CLONES = 20
+HELD = "It ends by itself. gpulayer runs nothing there: how to get at the devices stands under Devices."
 SAID_BY_THE_ANSWER = ("exit_code", "unschedulable")
 """Failures that the one sentence already tells in full."""
 
 TONES = {
     "ok": ("ok", "circle-check"),
     "run": ("ok", "circle-check"),
+    "held": ("wait", "lock"),
     "wait": ("wait", "clock"),
     "stopping": ("wait", "player-stop"),
     "never": ("never", "ban"),
@@ -76,7 +81,7 @@ class Frame:
 
 def frame_of(job_id: str) -> Frame:
     """The job of that id; raises Http404."""
-    job = get_object_or_404(Job.objects.select_related("owner", "decision__pass_row"), job_id=job_id)
+    job = get_object_or_404(Job.objects.select_related("owner", "decision__pass_row", "cloned_from"), job_id=job_id)
     newest = Task.objects.filter(attempt__job=job).select_related("worker", "attempt")
     return Frame(job, newest.order_by("-attempt__number", "rank").first(), recorded(job))
 
@@ -98,7 +103,9 @@ def head_context(frame: Frame, user: AbstractBaseUser | AnonymousUser, *, read: 
         "tiers": _tiers(rec) if rec and len(rec.decision.tiers) > 1 else (),
         "worker": frame.task.worker.name if frame.task else "",
         "confirmed": _confirmed(frame),
-        "can_cancel": not job.is_over and job.state != JobState.CANCELLING and may_change(user, job),
+        "is_hold": holds.seconds_asked(job) is not None,
+        "acts": offered(user, job),
+        "clones": list(job.clones.order_by("pk").values_list("job_id", flat=True)[:MOST_CLONES]),
         "poll": "" if job.is_over else "1s",
         "live_query": f"read={read or shown or ''}",
         "newer": rec.row.pass_row.number if rec and read and read != shown and not job.is_over else None,
@@ -109,6 +116,10 @@ def head_context(frame: Frame, user: AbstractBaseUser | AnonymousUser, *, read: 
 def answer_of(frame: Frame) -> Answer:
     """The one sentence, and what follows from it."""
     job, rec = frame.job, frame.recorded
+    if said := paused_words(job):
+        return Answer(state=job.state, lead=said, more=(UNTIL_RESUMED,))
+    if said := holds.sentence(job, frame.task, now=now(), clock=lambda at: clock(at, now=now())):
+        return Answer(state=job.state, lead=said, more=() if job.is_over else (HELD,))
     if rec is None:
         return Answer(state=job.state, lead=_undecided(job), more=())
     said = explain.answer(rec.entry, rec.decision, state=job.state, exit_code=job.exit_code)
@@ -118,7 +129,7 @@ def answer_of(frame: Frame) -> Answer:
 
 def pill_with_time(job: Job, pill: tuple[str, str]) -> tuple[str, str]:
     """A state that lasts says how long it has."""
-    if job.state in (JobState.RUNNING, JobState.QUEUED) and pill[0] != "never":
+    if job.state in (JobState.RUNNING, JobState.QUEUED) and pill[0] not in ("never", "held"):
         return pill[0], f"{pill[1]} {duration((now() - job.state_since).total_seconds(), coarse=True)}"
     return pill
 
@@ -143,8 +154,11 @@ def _facts(frame: Frame) -> Iterable[tuple[str, str]]:
     if job.started_at:
         yield "Waited", duration((job.started_at - job.submitted_at).total_seconds())
     if job.started_at and job.finished_at:
-        yield "Ran", duration((job.finished_at - job.started_at).total_seconds())
-    if job.exit_code is not None:
+        yield (
+            "Held" if holds.seconds_asked(job) else "Ran",
+            duration((job.finished_at - job.started_at).total_seconds()),
+        )
+    if job.exit_code is not None and not holds.seconds_asked(job):
         yield "Exit code", str(job.exit_code)
     elif frame.task and frame.task.signal:
         yield "Ended by signal", str(frame.task.signal)

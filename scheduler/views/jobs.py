@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -18,6 +18,7 @@ from scheduler.core.parsing import parse_job
 from scheduler.models import Job, JobState, Task
 from scheduler.models.decisions import Outcome
 from scheduler.models.jobs import JOB_OVER
+from scheduler.views.act_table import Act, offered_in_lists
 from scheduler.views.pills import job_pill
 from workers.devices import ranges
 from workers.live import respond
@@ -54,8 +55,9 @@ class Tab:
 class JobRow:
     """One job as a row."""
 
-    def __init__(self, job: Job, task: Task | None) -> None:
+    def __init__(self, job: Job, task: Task | None, acts: Sequence[Act] = ()) -> None:
         self.job = job
+        self.acts = acts
         self.task = task
         self.pill = job_pill(job)
         self.why = _why(job, self.pill[0], task.signal if task else None)
@@ -101,7 +103,7 @@ def job_list(request: HttpRequest) -> HttpResponse:
     tasks = _latest_tasks(page.rows)
     context = {
         "nav": "jobs",
-        "page": page.map(lambda job: JobRow(job, tasks.get(job.pk))),
+        "page": page.map(lambda job: JobRow(job, tasks.get(job.pk), offered_in_lists(request.user, job))),
         "base": reverse("jobs"),
         "tabs": _tabs(moment, kept),
         "state": state,
