@@ -219,5 +219,9 @@ def test_the_units_are_well_formed() -> None:
             done = subprocess.run(
                 [analyze, "verify", "--man=no", unit], capture_output=True, text=True, check=False, timeout=60
             )
-            lines = [line for line in done.stderr.splitlines() if unit.name in line and "not executable" not in line]
+            lines = [
+                line
+                for line in done.stderr.splitlines()
+                if unit.name in line and not any(word in line for word in ("not executable", "DelegateSubgroup"))
+            ]
             assert lines == [], sys.platform

@@ -85,7 +85,7 @@ def serving(script: Script) -> Iterator[Script]:
             path = parts.path.removeprefix("/api/agent/v1/").removeprefix("/api/v1/")
             status, document = script.answer(Call(self.command, path, query, body, dict(self.headers)))
             headers = document.pop("headers", {}) if isinstance(document, dict) else {}
-            answer = json.dumps(document).encode()
+            answer = document if isinstance(document, bytes) else json.dumps(document).encode()
             self.send_response(status)
             for name, value in {
                 "Content-Length": str(len(answer)),

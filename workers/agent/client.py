@@ -86,7 +86,7 @@ class AgentClient:
     def claim(self, task: int, fence: int, epoch: int, master_port: int | None = None, *, retry: Retry) -> Claim:
         """Take a task on: from here on it is this agent's to report. `master_port`: of a gang's first member."""
         body = {"fence": fence, "epoch": epoch} | ({"master_port": master_port} if master_port else {})
-        return self._post(f"tasks/{task}/claim", body, retry, messages.claim)
+        return self._post(f"tasks/{task}/claim", body, retry, lambda answer: messages.claim(answer, task, fence))
 
     def decline(self, task: int, fence: int, epoch: int, why: Cause, *, retry: Retry) -> None:
         """Give a task back that has not started, through no fault of its job."""

@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 Document = Mapping[str, Any]
 JOB_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 """It becomes part of a folder's name."""
+MOST_SECONDS = 10 * 365 * 24 * 3600.0
 
 
 class Running(TypedDict):
@@ -141,7 +142,7 @@ class Result:
 def registered(answer: Document) -> Registered:
     """The answer to `register`."""
     return Registered(
-        epoch=int(answer["epoch"]), next_in=float(answer["next_in"]), adopt=_ids(answer.get("adopt")),
+        epoch=int(answer["epoch"]), next_in=_seconds(answer["next_in"]), adopt=_ids(answer.get("adopt")),
         kill=_ids(answer.get("kill")), forget=_ids(answer.get("forget")), leases=_leases(answer.get("leases")),
         holds=_leases(answer.get("holds")),
     )  # fmt: skip
@@ -153,13 +154,15 @@ def wanted(answer: Document) -> Wanted:
         assignments=tuple(_assignment(each) for each in answer.get("assignments") or ()),
         cancel=_ids(answer.get("cancel")), kill=_ids(answer.get("kill")), stale=tuple(answer.get("stale") or ()),
         leases=_leases(answer.get("leases")), holds=_leases(answer.get("holds")),
-        next_in=float(answer.get("next_in") or 0.0), drain=bool(answer.get("drain")),
+        next_in=_seconds(answer.get("next_in") or 0.0), drain=bool(answer.get("drain")),
         rotate=bool(answer.get("rotate")),
     )  # fmt: skip
 
 
-def claim(answer: Document) -> Claim:
-    """The answer to `claim`."""
+def claim(answer: Document, task: int, fence: int) -> Claim:
+    """The answer to `claim` of this task. Raises ValueError for that of another."""
+    if (answer["task"], answer["fence"]) != (task, fence):
+        raise ValueError("this is another task")
     hold = answer.get("hold") or {}
     return Claim(
         task=int(answer["task"]), fence=int(answer["fence"]), job_id=_job_id(answer["job_id"]),
@@ -200,7 +203,7 @@ def _gang(answer: Document | None) -> Gang | None:
 
 def _leases(value: Iterable[Document] | None) -> tuple[Lease, ...]:
     return tuple(
-        Lease(task=int(each["task"]), seconds=float(each["seconds"]))
+        Lease(task=int(each["task"]), seconds=_seconds(each["seconds"]))
         for each in value or ()
         if each["seconds"] is not None
     )
@@ -228,6 +231,13 @@ def _texts(value: Iterable[object]) -> tuple[str, ...]:
 
 def _variables(value: Mapping[str, object] | None) -> dict[str, str]:
     return {name: _text(each) or "" for name, each in (value or {}).items()}
+
+
+def _seconds(value: Any) -> float:
+    seconds = float(_number(value))
+    if not 0 <= seconds <= MOST_SECONDS:
+        raise ValueError("a number of seconds was expected")
+    return seconds
 
 
 def _number(value: Any) -> Any:
