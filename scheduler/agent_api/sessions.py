@@ -35,7 +35,11 @@ def running(many: list[Any]) -> list[tuple[int, int]]:
 
 def registration(body: RegisterIn) -> services.Registration:
     """The call's body as the service takes it."""
-    return services.Registration(body.worker, body.boot_id, tuple(body.protocol), body.facts, body.unknown)
+    return services.Registration(
+        worker=body.worker, boot_id=body.boot_id, protocols=tuple(body.protocol), document=body.facts,
+        unknown=body.unknown, instance=body.instance, seq=body.seq,
+        host=None if body.host is None else body.host.model_dump(),
+    )  # fmt: skip
 
 
 @router.post(
