@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import deciding
+from benchmarks import deciding, logs
 from scheduler.offline import WrongDocumentsError
 
 WORKERS = (1_000, 10_000, 50_000)
@@ -24,8 +24,9 @@ QUICK = tuple((workers, workers, shapes) for shapes in (20, 200) for workers in 
 STORED = (None, 10_000)
 """Workers of the fleets whose decisions are stored; None: as many as the trace has, or a thousand."""
 QUICKLY = ("--starts", "200", "--waiting", "100")
+FEW_LOGS = ("--megabytes", "50", "--lines", "20000")
 COMPARED = 5
-PARTS = ("deciding", "storing")
+PARTS = ("deciding", "storing", "logs")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except WrongDocumentsError as error:
         print(error, file=sys.stderr)
         return 2
-    return max(failed, _storing(options) if "storing" in parts else 0)
+    failed = max(failed, _storing(options) if "storing" in parts else 0)
+    return max(failed, logs.main(FEW_LOGS if options.quick else ()) if "logs" in parts else 0)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
