@@ -26,6 +26,8 @@ class Commands:
             "HOME": str(folder),
             "XDG_CONFIG_HOME": "",
             "GPULAYER_DATA": str(folder / "none"),
+            # Tests may run as root, and what they start are no strangers' jobs.
+            "GPULAYER_ALLOW_ROOT": "1",
             **environment,
         }
 

@@ -149,18 +149,48 @@ def test_a_later_start_needs_no_token_and_says_no_more_than_it_must(
     assert again.end(signal.SIGTERM) == 0
 
 
-def test_what_an_agent_left_when_it_was_killed_is_ended_by_the_next(
-    server: Server, agent: Callable[..., Running]
+@pytest.mark.parametrize(("number", "on_stop"), [(signal.SIGKILL, "end"), (signal.SIGTERM, "leave")])
+def test_what_runs_goes_on_when_its_agent_is_killed_or_leaves_and_is_taken_up_by_the_next(
+    server: Server, cli: Commands, agent: Callable[..., Running], number: signal.Signals, on_stop: str
 ) -> None:
-    first = agent().says("registered as here")
-    job_id = server.submit("sh", "-c", "setsid sleep 600 & sleep 600")
+    first = agent("--on-stop", on_stop).says("registered as here")
+    job_id = server.submit("sh", "-c", f"until test -e {cli.folder}/end; do sleep 0.05; done; exit 3")
     pid = server.until_running(job_id).pid or 0
-    assert first.end(signal.SIGKILL) == -signal.SIGKILL
+    first.end(number)
     assert lives(pid)
     agent().says("registered as here")
+    (cli.folder / "end").touch()
     job = server.until_over(job_id)
-    assert (job.state, Task.objects.get(attempt__job=job).signal) == ("failed", 9)
+    assert (job.state, job.exit_code, Task.objects.get(attempt__job=job).pid) == ("failed", 3, pid)
     assert not lives(pid)
+
+
+def test_root_does_not_give_its_rights_to_jobs_by_accident(
+    server: Server, cli: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    words = ["worker", "start", "--url", server.url, "--data", cli.folder / "agent"]
+    result = cli(*words, GPULAYER_ALLOW_ROOT="0")
+    assert result.exit_code == 2
+    assert "as root, every job would have all rights on this host" in result.stderr
+    assert "--run-as-submitter" in result.stderr
+
+
+def test_only_root_can_run_jobs_as_others(server: Server, cli: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    result = cli("worker", "start", "--url", server.url, "--data", cli.folder / "agent", "--run-as-submitter")
+    assert result.exit_code == 2
+    assert "--run-as-submitter needs root" in result.stderr
+
+
+@pytest.mark.parametrize(("words", "said"), [
+    (["--limit-memory", "much"], "'much' is no size; right would be 8GB or 512MiB"),
+    (["--limit-log", "0"], "'0' is no size"), (["--limit-processes", "1"], "16"), (["--on-stop", "wait"], "'end'"),
+])  # fmt: skip
+def test_a_limit_that_is_none_is_said(without_server: Commands, words: list[str], said: str) -> None:
+    result = without_server("worker", "start", "--url", "http://127.0.0.1:9", *words)
+    assert result.exit_code == 2
+    assert said in result.stderr
 
 
 def lives(pid: int) -> bool:

@@ -207,19 +207,24 @@ class Agent:
 
     def _end(self) -> None:
         """Say goodbye; stop every task, or leave it; report what a few seconds allow. The rest is kept on disk."""
-        deadline = time.monotonic() + END_GRACE_SECONDS + END_REPORT_SECONDS
-        goodbye = threading.Thread(target=self._say_goodbye, daemon=True)
-        if self._on_stop == "end" or not self._tasks.held():
-            goodbye.start()
-        if self._on_stop == "end":
-            words = "stopped: the agent of this host was stopped"
-            self._tasks.end(words, END_GRACE_SECONDS, STOPPED, END_GRACE_SECONDS + END_REPORT_SECONDS)
-        else:
+        seconds = END_GRACE_SECONDS + END_REPORT_SECONDS
+        deadline = time.monotonic() + seconds
+        if self._on_stop == "leave" and self._tasks.held():
             self._tasks.leave(END_REPORT_SECONDS)
-        if goodbye.is_alive():
-            goodbye.join(max(0.0, deadline - time.monotonic()))
+        else:
+            first = self._goodbye()  # at once, so that nothing more is placed here
+            busy = self._tasks.busy
+            self._tasks.end("stopped: the agent of this host was stopped", END_GRACE_SECONDS, STOPPED, seconds)
+            # Every report since then was a sign of life.
+            for each in (first, self._goodbye() if busy else first):
+                each.join(max(0.5, deadline - time.monotonic()))
         self._session.end()
         self._tasks.wait(0.5)
+
+    def _goodbye(self) -> threading.Thread:
+        saying = threading.Thread(target=self._say_goodbye, daemon=True)
+        saying.start()
+        return saying
 
     def _say_goodbye(self) -> None:
         if not self._session.epoch:
