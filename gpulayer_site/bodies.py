@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from ninja.parser import Parser
@@ -16,8 +17,11 @@ from scheduler.json_text import read_json
 from workers.refusals import Refused
 from workers.wire import MAX_ID, body_text
 
-MAX_BODY = {"/api/agent/v1/": 2 * 1024 * 1024, "/api/v1/bundles/": 1024 * 1024, "/api/": 256 * 1024}
-"""Bytes a body may have, by the first matching beginning of the path."""
+MAX_BODY = {
+    "/api/agent/v1/": 2 * 1024 * 1024, "/api/v1/bundles/": 1024 * 1024, "/api/": 256 * 1024, "/jobs/new": 0,
+    "/": 4 * 1024 * 1024,
+}  # fmt: skip
+"""Bytes a body may have, by the first matching beginning of the path; 0 is a form that may bring files."""
 _WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")
 """Nothing reads a body of these."""
 
@@ -30,10 +34,15 @@ class BodyMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer for what is refused; let everything else through."""
-        bound = next((size for start, size in MAX_BODY.items() if request.path_info.startswith(start)), None)
-        if bound is None or request.method in _WITHOUT_BODY:
+        if request.method in _WITHOUT_BODY:
             return self.get_response(request)
-        return _refusal(request, bound) or self.get_response(request)
+        bound = next(size for start, size in MAX_BODY.items() if request.path_info.startswith(start))
+        return _refusal(request, bound or _form_with_files()) or self.get_response(request)
+
+
+def _form_with_files() -> int:
+    """What a form may have that brings files along."""
+    return int(settings.GPULAYER_FILES_LIMIT_BYTES) + MAX_BODY["/"]
 
 
 class StrictParser(Parser):

@@ -19,7 +19,7 @@ from scheduler.cli_upload import upload
 from scheduler.core.errors import DocumentError
 from scheduler.documents import read_text
 from scheduler.folders import files_of
-from scheduler.packing import PackingError, check_size, look_at, megabytes, pack
+from scheduler.packing import PackingError, check_size, files_in, look_at, megabytes, pack
 
 LIMIT = 200 * 10**6
 """Bytes of an archive, as a server takes them that says nothing else."""
@@ -126,7 +126,7 @@ def _bring_files(people: People, folder: Path) -> str:
             click.echo(f"left out: {len(found.left_out) - _NAMED:,} more", err=True)
         check_size(found.entries, LIMIT)
         with tempfile.TemporaryFile() as file:
-            packed = pack(found.entries, file, folder)
+            packed = pack(found.entries, file, files_in(folder))
             words = f"{packed.files:,} file{'' if packed.files == 1 else 's'}, {megabytes(packed.size)}"
             upload(people, file, packed, words)
     except PackingError as error:

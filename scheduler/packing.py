@@ -6,10 +6,10 @@ import hashlib
 import os
 import stat
 import tarfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import IO
 
 from workers.agent.bundles import LONGEST_PATH, MOST_FILES, stays_inside
 
@@ -31,6 +31,10 @@ class Entry:
     size: int = 0
     executable: bool = False
     target: str = ""
+
+
+Opener = Callable[[Entry], IO[bytes]]
+"""Opens the file that an entry stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +82,9 @@ def check_size(entries: Sequence[Entry], limit: int) -> None:
     )
 
 
-def pack(entries: Iterable[Entry], open_file: IO[bytes] | None, folder: Path) -> Packed:
-    """Write the archive of these entries of `folder` to `open_file` and say what it is. Raises PackingError."""
-    out = _Hashing(open_file)
+def pack(entries: Iterable[Entry], file: IO[bytes] | None, opened: Opener) -> Packed:
+    """Write the archive of these entries to `file`, or nowhere, and say what it is. Raises PackingError."""
+    out = _Hashing(file)
     count = 0
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
         for entry in entries:
@@ -88,24 +92,37 @@ def pack(entries: Iterable[Entry], open_file: IO[bytes] | None, folder: Path) ->
             if entry.target:
                 archive.addfile(_header(entry))
                 continue
-            with _opened(folder, entry) as file:
-                add_file(archive, entry, file)
+            with opened(entry) as source:
+                _add(archive, entry, source)
     return Packed(out.digest.hexdigest(), out.size, count)
 
 
-def add_file(archive: tarfile.TarFile, entry: Entry, file: IO[bytes]) -> None:
-    """Write one file with nothing of it but its path, its bytes and whether it is a program."""
-    try:
-        archive.addfile(_header(entry), file)
-    except OSError as error:
-        raise PackingError(f"{entry.path}: it changed, or could not be read: {error}") from error
+def files_in(folder: Path) -> Opener:
+    """Opens the entries that were found in this folder."""
+
+    def opened(entry: Entry) -> IO[bytes]:
+        try:
+            handle = os.open(folder / entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError as error:
+            raise PackingError(f"{entry.path}: {error.strerror}") from error
+        return os.fdopen(handle, "rb")
+
+    return opened
 
 
 def megabytes(size: int) -> str:
     """A size for people, in decimal units."""
     if size >= 10**9:
-        return f"{size / 10**9:.1f} GB"
-    return f"{size / 10**6:.1f} MB" if size >= 10**6 else f"{size / 1000:.1f} kB"
+        return f"{size / 10**9:.1f} GB".replace(".0 ", " ")
+    return f"{size / 10**6:.1f} MB".replace(".0 ", " ") if size >= 10**6 else f"{size / 1000:.1f} kB"
+
+
+def _add(archive: tarfile.TarFile, entry: Entry, file: IO[bytes]) -> None:
+    """Write one file with nothing of it but its path, its bytes and whether it is a program."""
+    try:
+        archive.addfile(_header(entry), file)
+    except OSError as error:
+        raise PackingError(f"{entry.path}: it changed, or could not be read: {error}") from error
 
 
 class _Hashing:
@@ -157,14 +174,6 @@ def _header(entry: Entry) -> tarfile.TarInfo:
     if entry.target:
         info.type, info.linkname, info.size = tarfile.SYMTYPE, entry.target, 0
     return info
-
-
-def _opened(folder: Path, entry: Entry) -> BinaryIO:
-    try:
-        handle = os.open(folder / entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError as error:
-        raise PackingError(f"{entry.path}: {error.strerror}") from error
-    return os.fdopen(handle, "rb")
 
 
 def _room(entry: Entry) -> int:

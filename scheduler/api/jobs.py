@@ -14,8 +14,9 @@ from scheduler import queries
 from scheduler.api.wire import DecisionOut, JobDetailOut, JobsAsked, JobsOut
 from scheduler.core.codec import decision_to_document
 from scheduler.core.explain import Answer, answer, funnel
+from scheduler.core.words import in_utc
 from scheduler.documents import LONGEST_TEXT, Format, read_text
-from scheduler.models import Job
+from scheduler.models import Job, TaskState
 from scheduler.services import holds, jobs
 from scheduler.services.pausing import UNTIL_RESUMED, paused_words
 from scheduler.services.recorded import Recorded, recorded
@@ -121,6 +122,9 @@ def job_document(row: queries.JobRow) -> dict[str, Any]:
         "failure_text": job.failure_text,
         "paused_code": job.paused_code,
         "paused_text": job.paused_text,
+        "contact_lost_since": min(
+            (task.state_since for task in row.tasks if task.state == TaskState.UNKNOWN), default=None
+        ),
         "simulated": job.simulated,
         "attempt": placed.attempt.number if placed else None,
         "worker": placed.worker.name if placed else None,
@@ -134,7 +138,7 @@ def job_detail(request: HttpRequest, job_id: str) -> dict[str, Any]:
     """A job by itself, as this caller may see it. Raises NotFound."""
     row = found(job_id)
     job, kept = row.job, recorded(row.job)
-    said = _answer(job, kept).lead if kept else None
+    said = _held(row) or (_answer(job, kept).lead if kept else None)
     return {
         **job_document(row),
         "answer": paused_words(job) or said,
@@ -143,6 +147,10 @@ def job_detail(request: HttpRequest, job_id: str) -> dict[str, Any]:
         "spec": jobs.document_for(request.user, job),
         "hold": _hold(job),
     }
+
+
+def _held(row: queries.JobRow) -> str | None:
+    return holds.sentence(row.job, row.tasks[0] if row.tasks else None, now=timezone.now(), clock=in_utc)
 
 
 def _hold(job: Job) -> dict[str, Any] | None:

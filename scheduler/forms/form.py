@@ -17,6 +17,9 @@ from scheduler.forms.kinds import UnreadableError
 
 Document = dict[str, Any]
 
+FIRST_HOLD = "4 h"
+COMMANDS_ONLY = ("command", "files", "workdir", "env", "timeout_s", "retries_max", "retries_on", "lease_s")
+"""What says something of a command, and nothing of a hold."""
 FALLBACKS = ("fallback_1", "fallback_2")
 
 
@@ -54,6 +57,13 @@ class SubmitForm:
     def empty(cls) -> SubmitForm:
         """A blank form that runs locally."""
         return cls.from_document({"target": "local"})
+
+    def to_hold(self) -> None:
+        """Change over to holding devices for a person: what is run is put aside, what is asked for stays."""
+        self.hold = True
+        for name in COMMANDS_ONLY:
+            self.fields[name].text = ""
+        self.fields["hold_s"].text = self.fields["hold_s"].text or FIRST_HOLD
 
     @property
     def is_hold(self) -> bool:

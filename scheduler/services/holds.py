@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
+from scheduler.core.words import Clock, devices
 from scheduler.models import Event, Job, JobState, Task
 from scheduler.services.jobs import cancel_job
 from workers.refusals import Refused
@@ -32,6 +33,11 @@ class Access:
     """UUIDs, or indices where a device has none."""
 
     @property
+    def tunnel(self) -> str:
+        """The line that brings the host's port 8888, a notebook's, to the person's own machine."""
+        return self.ssh.replace("ssh ", "ssh -L 8888:localhost:8888 ", 1)
+
+    @property
     def export(self) -> str:
         """The line to type there first."""
         return f"export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES={','.join(self.devices)}"
@@ -41,6 +47,11 @@ def seconds_asked(job: Job) -> int | None:
     """For how long the job is to hold devices; None for one that runs a command."""
     asked = job.spec.get("hold_s")
     return int(asked) if asked else None
+
+
+def is_held(job: Job) -> bool:
+    """Whether devices are a person's just now."""
+    return job.state == JobState.RUNNING and job.hold_until is not None
 
 
 def begin(job: Job, *, now: datetime) -> None:
@@ -67,6 +78,19 @@ def account_of(job: Job) -> str:
     return str(account.name) if account else ""
 
 
+def sentence(job: Job, task: Task | None, *, now: datetime, clock: Clock) -> str | None:
+    """Who holds what until when, in place of where a command runs; None for other jobs, and before it has begun."""
+    if job.hold_until is None or task is None or job.state not in (JobState.RUNNING, JobState.SUCCEEDED):
+        return None
+    place = f"{task.worker.name}, {devices(tuple(task.devices))}" if task.devices else task.worker.name
+    who = f"Held by {job.owner.get_username()}"
+    if job.is_over:
+        return f"{who} until {clock(job.finished_at or job.hold_until)} on {place}."
+    if job.hold_until <= now:
+        return f"{who} until now, and being let go: {place}."
+    return f"{who} until {clock(job.hold_until)}: {place}."
+
+
 def release_hold(*, job: Job, actor: str, now: datetime) -> Job:
     """End a hold now: its agent lets go of the devices, and the job has succeeded. One that waits is cancelled.
 
@@ -75,9 +99,9 @@ def release_hold(*, job: Job, actor: str, now: datetime) -> Job:
     _check_hold(job)
     with transaction.atomic():
         job = Job.objects.select_for_update(of=("self",)).select_related("owner").get(pk=job.pk)
-        if job.hold_until is None or job.state != JobState.RUNNING:
+        if not is_held(job):
             return cancel_job(job=job, actor=actor, now=now) if not job.is_over else job
-        if job.hold_until > now:
+        if job.hold_until and job.hold_until > now:
             _set_until(job, now, actor=actor, now=now, verb="hold_released")
     return job
 

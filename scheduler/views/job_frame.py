@@ -116,10 +116,10 @@ def head_context(frame: Frame, user: AbstractBaseUser | AnonymousUser, *, read: 
 def answer_of(frame: Frame) -> Answer:
     """The one sentence, and what follows from it."""
     job, rec = frame.job, frame.recorded
-    if said := paused_words(job):
-        return Answer(state=job.state, lead=said, more=(UNTIL_RESUMED,))
-    if said := holds.sentence(job, frame.task, now=now(), clock=lambda at: clock(at, now=now())):
-        return Answer(state=job.state, lead=said, more=() if job.is_over else (HELD,))
+    if paused := paused_words(job):
+        return Answer(state=job.state, lead=paused, more=(UNTIL_RESUMED,))
+    if held := holds.sentence(job, frame.task, now=now(), clock=lambda at: clock(at, now=now())):
+        return Answer(state=job.state, lead=held, more=() if job.is_over else (HELD,))
     if rec is None:
         return Answer(state=job.state, lead=_undecided(job), more=())
     said = explain.answer(rec.entry, rec.decision, state=job.state, exit_code=job.exit_code)

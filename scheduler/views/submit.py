@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
@@ -20,9 +21,11 @@ from scheduler.forms.lines import line_of
 from scheduler.forms.masking import masked_text
 from scheduler.forms.shell import Shell, shell_of, wrapped
 from scheduler.models import Job
+from scheduler.packing import megabytes
 from scheduler.services.copies import document_to_clone, left_out
 from scheduler.services.jobs import Origin, submit_job
 from scheduler.services.sealing import HIDDEN_VALUE, masked, with_kept
+from scheduler.views.submit_files import take_archive
 from scheduler.views.submit_secrets import KEEP, Carried, carried, of_job, with_ticked
 from workers.moments import now
 from workers.paging import asked_of
@@ -48,9 +51,12 @@ class Draft:
 def submit(request: HttpRequest) -> HttpResponse:
     """The form; a POST submits it, or only changes over to the other view of the same document."""
     if request.method == "GET":
-        return _page(request, _blank(request), yaml=request.GET.get("as") == "yaml")
+        draft, view = _blank(request), request.GET.get("as")
+        return _page(request, _held(draft) if view == "hold" else draft, yaml=view == "yaml")
     draft = _draft(request)
     act = request.POST.get("act", "submit")
+    if act == "hold":
+        return _page(request, _held(draft), yaml=False)
     if act in ("yaml", "form"):
         return _changed_over(request, draft, to_yaml=act == "yaml")
     if act == "shell":
@@ -86,8 +92,15 @@ def _submitted(request: HttpRequest, draft: Draft) -> HttpResponse:
         except DocumentError as error:
             draft = replace(draft, problems=error.problems)
         else:
-            return redirect("job", job.job_id)
+            return redirect("job-devices" if "hold_s" in job.spec else "job", job.job_id)
     return _page(request, draft, yaml=_is_yaml(request))
+
+
+def _held(draft: Draft) -> Draft:
+    """The same placement as a hold, which says nothing of a command."""
+    draft.form.to_hold()
+    document, problems = draft.form.document()
+    return replace(draft, document=document, text=yaml_of(masked(document)), problems=problems)
 
 
 def _changed_over(request: HttpRequest, draft: Draft, *, to_yaml: bool) -> HttpResponse:
@@ -113,11 +126,12 @@ def _draft(request: HttpRequest) -> Draft:
             return Draft(SubmitForm.empty(), shown, None, error.problems, came)
         return _drafted(document, came, text=shown)
     form = SubmitForm.from_post(request.POST)
+    refused = take_archive(request, form)
     made, problems = form.document()
     whole = with_ticked(made, request.POST.getlist(KEEP))
     draft = _drafted(whole, came, text=yaml_of(masked(whole)))
     form.take_secrets(masked(whole))
-    return replace(draft, form=form, problems=problems)
+    return replace(draft, form=form, problems=(*refused, *problems))
 
 
 def _drafted(document: object, came: Carried, *, text: str) -> Draft:
@@ -169,11 +183,12 @@ def _context(draft: Draft, *, yaml: bool) -> dict[str, Any]:
     shell: Shell = shell_of(command)
     return {
         "form": draft.form,
+        "files_limit": megabytes(settings.GPULAYER_FILES_LIMIT_BYTES),
         "text": draft.text,
         "yaml": yaml,
         "problems": list(_with_lines(draft)) if yaml else draft.problems,
         "shell": shell,
-        "started": bool(command) or yaml,
+        "started": bool(command) or yaml or draft.form.is_hold,
     }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from scheduler.packing import look_at, pack
+from scheduler.packing import files_in, look_at, pack
 from workers.agent.bundles import unpack
 from workers.agent.command import DeclinedError, StartFailedError
 from workers.agent.messages import Claim
@@ -88,7 +88,7 @@ def test_a_folder_arrives_as_it_was(tmp_path: Path, into: Path, fetch: Callable[
     (home / "link").symlink_to("pkg/__init__.py")
     paths = [str(path.relative_to(home)) for path in home.rglob("*")]
     out = io.BytesIO()
-    packed = pack(look_at(home, paths).entries, out, home)
+    packed = pack(look_at(home, paths).entries, out, files_in(home))
     fetch(Source(out.getvalue()), sha256=packed.sha256)
     assert {str(path.relative_to(into)) for path in into.rglob("*") if not path.is_dir()} == {
         "pkg/__init__.py", "run.sh", "名.txt", "link",

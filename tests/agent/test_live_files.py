@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from scheduler.models import Job, Task
-from scheduler.packing import look_at, pack
+from scheduler.packing import files_in, look_at, pack
 from scheduler.services import bundles, holds, outputs
 from scheduler.services.jobs import cancel_job
 from tests.agent.test_live import Here, credential, start
@@ -43,7 +43,7 @@ def files(server: Server, tmp_path: Path) -> str:
     (folder / "data.txt").write_text("world")
     out = io.BytesIO()
     found = look_at(folder, [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()])
-    packed = pack(found.entries, out, folder)
+    packed = pack(found.entries, out, files_in(folder))
     out.seek(0)
     whole = bundles.upload_file(out, owner=server.admin, sha256=packed.sha256, size=packed.size, now=timezone.now())
     assert whole.complete

@@ -12,7 +12,7 @@ from pytest_django.fixtures import Settings
 
 from scheduler.models import Bundle, OutputFile
 from scheduler.services import bundles
-from scheduler.storage import storage
+from scheduler.storage import Key, Kind, storage
 from tests.api.callers import Caller, Placed, place
 from tests.api.test_people import JOB, Person, caller_of
 
@@ -263,4 +263,4 @@ def test_a_full_disk_is_said_and_the_rest_comes_later(
     settings.GPULAYER_KEEP_FREE_BYTES = 0
     assert bring(agent, ended, "a", b"x").json() == {"size": 1}
     assert put(as_mira).json()["complete"]
-    assert storage().size(bundles._key(Bundle.objects.get())) == len(CONTENT)
+    assert storage().size(Key(Kind.BUNDLES, Bundle.objects.get().pk)) == len(CONTENT)

@@ -25,6 +25,7 @@ THEMES = ("light", "dark")
 PILLS: Mapping[str, tuple[str, str]] = {
     "ok": ("ok", "circle-check"),
     "run": ("run", "player-play"),
+    "held": ("run", "lock"),
     "wait": ("wait", "clock"),
     "never": ("never", "ban"),
     "rsv": ("rsv", "bookmark"),

@@ -1,0 +1,107 @@
+"""Devices that a person holds: how to get at them, what runs on them, and holding them longer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from scheduler.core.quantities import size
+from scheduler.models import Job, Task
+from scheduler.services import holds
+from scheduler.services.jobs import may_change
+from scheduler.views.job_frame import Frame, frame_of, head_context
+from workers.live import is_fragment, live_fragment, respond
+from workers.models import Device
+from workers.moments import clock, duration, now
+from workers.refusals import Refused
+
+LONGER_BY = (1800, 3600, 2 * 3600, 4 * 3600, 8 * 3600, 24 * 3600)
+"""Seconds that the page offers."""
+
+
+@require_GET
+@login_required
+def devices(request: HttpRequest, job_id: str) -> HttpResponse:
+    """How to use what is held; by itself for htmx, which asks for it again and again."""
+    frame = frame_of(job_id)
+    if holds.seconds_asked(frame.job) is None:
+        raise Http404("this job holds no devices for a person")
+    context = _held_context(request, frame)
+    if is_fragment(request):
+        return respond(request, page="", fragment="scheduler/_held.html", context=context)
+    head, _ = live_fragment(request, "scheduler/_live.html", head_context(frame, request.user))
+    held, _ = live_fragment(request, "scheduler/_held.html", context)
+    page = {**head_context(frame, request.user), "tab": "devices", "live": head, "held": held}
+    return render(request, "scheduler/job_devices.html", page)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+def extend(request: HttpRequest, job_id: str) -> HttpResponse:
+    """Ask how much longer, then do it."""
+    job = frame_of(job_id).job
+    if not may_change(request.user, job):
+        raise PermissionDenied("only its owner and operators may do this with a job")
+    if request.method == "POST":
+        return _extended(request, job)
+    template = "scheduler/_ask.html" if is_fragment(request) else "scheduler/ask.html"
+    left = (holds.latest_end(job) - job.hold_until).total_seconds() if job.hold_until else 0
+    choices = [(seconds, duration(seconds)) for seconds in LONGER_BY if seconds <= left]
+    context = {
+        "nav": "jobs", "job": job, "act": {"asks": "scheduler/_extend_form.html", "verb": "Extend"}, "choices": choices,
+        "latest": clock(holds.latest_end(job), now=now()), "until": job.hold_until and clock(job.hold_until, now=now()),
+    }  # fmt: skip
+    return render(request, template, context)
+
+
+def _extended(request: HttpRequest, job: Job) -> HttpResponse:
+    seconds = request.POST.get("seconds", "")
+    chosen = int(seconds) if seconds.isascii() and seconds.isdigit() and len(seconds) < 9 else 0
+    try:
+        if chosen not in LONGER_BY:
+            raise Refused("invalid", "how much longer was not one of the choices")
+        after = holds.extend_hold(
+            job=job, seconds=chosen, actor=f"user:{request.user.get_username()}", now=now()
+        )  # fmt: skip
+    except Refused as refusal:
+        messages.error(request, f"Not done: {refusal.detail}.")
+    else:
+        assert after.hold_until is not None
+        messages.info(request, f"{job.job_id} is held until {clock(after.hold_until, now=now())}.")
+    return redirect("job-devices", job.job_id)
+
+
+def _held_context(request: HttpRequest, frame: Frame) -> dict[str, Any]:
+    job = frame.job
+    mine = may_change(request.user, job)
+    return {
+        "job": job, "mine": mine, "access": holds.access(job) if mine else [], "held": holds.is_held(job),
+        "poll": "" if job.is_over else "2s", "rows": list(_rows(frame.task)) if holds.is_held(job) else (),
+        "until": clock(job.hold_until, now=now()) if job.hold_until else "",
+        "asked": duration(holds.seconds_asked(job) or 0),
+    }  # fmt: skip
+
+
+def _rows(task: Task | None) -> Iterable[dict[str, Any]]:
+    """The held devices with their latest readings."""
+    if task is None:
+        return
+    for device in Device.objects.filter(worker=task.worker, index__in=task.devices, present=True).order_by("index"):
+        yield {
+            "device": device,
+            "memory": "" if device.memory_used is None else size(device.memory_used),
+            "processes": [_process_words(each) for each in device.processes],
+        }
+
+
+def _process_words(process: dict[str, Any]) -> str:
+    user = process.get("user") or "an unknown user"
+    used = process.get("memory")
+    return f"{process.get('pid')}, {user}" + (f", {size(used)}" if isinstance(used, int) else "")
