@@ -98,8 +98,8 @@ def get_differences(request: HttpRequest, job_id: JobId, asked: Query[ChangesAsk
 def get_rollup(request: HttpRequest) -> Any:
     """What keeps the whole queue waiting, and what would let how much of it start.
 
-    Decided anew over what the latest pass saw and gave: about a second for 10,000 workers and a thousand waiting
-    jobs, and nothing for the same question again.
+    Decided anew over what the latest pass saw and gave: a second to a few for 10,000 workers and thousands of jobs,
+    and nothing for the same question again.
     """
     view = roll_up_now()
     if view is None:

@@ -62,13 +62,12 @@ class CheckRow:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """The checks of one kind that somebody fails, those that all pass, and how many workers are left after them."""
+    """The checks of one kind that somebody fails, and how many workers are left after them."""
 
     title: str
     tone: str
     icon: str
     rows: tuple[CheckRow, ...]
-    passed: str
     left: str
     lefts: tuple[int, ...]
     total: int
@@ -82,6 +81,8 @@ class Table:
     columns: tuple[tuple[str, int], ...]
     workers: int
     bands: tuple[Band, ...]
+    passed: str
+    """The checks that nobody fails of whom they were asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ def _what(edit: Relaxation) -> str:
 
 def table_of(found: Matrix) -> Table:
     """The matrix as it is shown."""
+    passed = [row.label for row in found.rows if row.total.passed and not _fails(row)]
     return Table(
         grouping=found.grouping,
         columns=found.columns,
@@ -119,17 +121,18 @@ def table_of(found: Matrix) -> Table:
             _band("Can it ever run it? Capability", Kind.CAPABILITY, found, "Can run it", found.fit),
             _band("Is it free now? Asked of those that can run it", Kind.AVAILABILITY, found, "Free now", found.free),
         ),
+        passed=both(passed) if passed else "",
     )
 
 
 def _band(title: str, kind: Kind, found: Matrix, left: str, lefts: tuple[int, ...]) -> Band:
-    mine = [row for row in found.rows if row.code.kind is kind]
-    failing = [row for row in mine if row.total.failed or row.total.unknown]
+    rows = tuple(_check_row(row) for row in found.rows if row.code.kind is kind and _fails(row))
     tone, icon = ("never", "ban") if kind is Kind.CAPABILITY else ("wait", "clock")
-    passed = [row.label for row in mine if row not in failing and row.total.passed]
-    return Band(
-        title, tone, icon, tuple(map(_check_row, failing)), both(passed) if passed else "", left, lefts, sum(lefts)
-    )
+    return Band(title, tone, icon, rows, left, lefts, sum(lefts))
+
+
+def _fails(row: Row) -> bool:
+    return bool(row.total.failed or row.total.unknown)
 
 
 def _check_row(row: Row) -> CheckRow:
