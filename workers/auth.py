@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja.security import HttpBearer
@@ -89,6 +90,12 @@ def credential_of(secret: str, *, now: datetime) -> Credential | None:
     if found.last_used_at is None or now - found.last_used_at >= LAST_USE_STEP:
         Credential.objects.filter(pk=found.pk).update(last_used_at=now)
     return found
+
+
+def is_known_credential(secret: str) -> bool:
+    """Whether a worker of this server may call with it; nothing is noted."""
+    digest = hashed(secret)
+    return Credential.objects.filter(Q(hash=digest) | Q(next_hash=digest), revoked_at=None).exists()
 
 
 def _succeeded(found: Credential, digest: str, now: datetime) -> Credential | None:

@@ -26,6 +26,8 @@ class Recipe:
     grace_seconds: float
     is_ready: Callable[[], bool] = lambda: True
     noise: tuple[str, ...] = ()
+    final: tuple[int, ...] = ()
+    """Exit codes after which another start would end alike."""
     when_orphaned: signal.Signals = signal.SIGKILL
     """What the kernel sends it when the supervisor is gone."""
 
@@ -98,6 +100,7 @@ def agent(options: Options, environment: Mapping[str, str]) -> Recipe:
         argv=(sys.executable, "-m", "gpulayer_site.cli", *words),
         environment={key: value for key, value in environment.items() if key not in _SECRETS},
         grace_seconds=4.0,
+        final=(2,),  # wrong words or no token: an operator has revoked its credential
         # It is the only one that ends users' commands: let it, even if nobody else is left to do so.
         when_orphaned=signal.SIGTERM,
     )

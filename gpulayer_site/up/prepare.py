@@ -15,6 +15,7 @@ from django.db import OperationalError
 
 from gpulayer_site.data_folder import write_private
 from gpulayer_site.up.options import Options, read_options
+from gpulayer_site.up.parts import host_name
 
 
 def prepare(options: Options) -> dict[str, str | None]:
@@ -90,18 +91,26 @@ def _token_in(path: Path) -> str:
 
 
 def _let_agent_in(options: Options) -> None:
-    """Its credential is for this installation, at whatever port it listens; where it has none, a token gets it one."""
+    """Its credential is for this installation, at whatever port it listens; where it has none, a token gets it one.
+
+    Only there: an agent whose credential is revoked while this runs shall not come back by itself.
+    """
     from django.utils import timezone
 
     from workers.agent.folder import AgentFolder
-    from workers.auth import create_enrolment_token
+    from workers.auth import create_enrolment_token, is_known_credential
 
-    AgentFolder(options.data / "agent").follow(options.url)
+    folder, token = AgentFolder(options.data / "agent"), options.data / "agent" / "enrolment-token"
+    folder.follow(options.url)
+    kept = folder.credential(options.url, host_name())
+    if kept and is_known_credential(kept):
+        token.unlink(missing_ok=True)
+        return
     note = "the agent on the server's own host"
     secret, _ = create_enrolment_token(
         uses=1, origin="local", simulated=False, note=note, created_by=None, now=timezone.now()
     )
-    write_private(options.data / "agent" / "enrolment-token", secret + "\n")
+    write_private(token, secret + "\n")
 
 
 def main() -> int:

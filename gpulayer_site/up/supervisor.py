@@ -142,8 +142,7 @@ class Supervisor:
             self._selector.unregister(part.output)
             self._show(part, part.ended())
             if self.stop_by is None:
-                delay = part.restart_later()
-                self.output.say(f"{part.name} ended with {_how(code)}; starting it again in {delay:g} s")
+                self.output.say(f"{part.name} ended with {_how(code)}; {_what_now(part, code)}")
 
     # --- stopping ---
 
@@ -197,6 +196,12 @@ class Supervisor:
 
 def _grace(group: Iterable[Part]) -> float:
     return max((part.recipe.grace_seconds for part in group), default=0.0)
+
+
+def _what_now(part: Part, code: int) -> str:
+    if code in part.recipe.final:
+        return "that would happen again, so it stays out until the next start of everything"
+    return f"starting it again in {part.restart_later():g} s"
 
 
 def _how(code: int) -> str:
