@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scheduler.core.quantities import cores, size
-from scheduler.core.reasons import Code, Kind
+from scheduler.core.reasons import Code
 from scheduler.core.spec import JobSpec
 from scheduler.core.words import both, capability, counted, either, names
 
@@ -41,10 +41,6 @@ def _devices(spec: JobSpec) -> list[str]:
 
 def _cores(millicores: int) -> str:
     return f"{cores(millicores)} CPU {'core' if millicores == 1000 else 'cores'}"
-
-
-WANTED = frozenset(code for code in Code if code.kind is Kind.CAPABILITY) - {Code.RESERVED}
-"""The checks for something that a worker has."""
 
 
 def wanted(code: Code, spec: JobSpec) -> str:
