@@ -94,11 +94,11 @@ class Installation:
         supervisor = self.processes()[1]
         return next(each for each in supervisor.children() if word in each.cmdline())
 
-    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
         """A `gpulayer` command as the same user."""
         return subprocess.run(
             [self.python, "-m", "gpulayer_site.cli", *words],
-            cwd=self.folder,
+            cwd=cwd or self.folder,
             env=self.environment(),
             capture_output=True,
             text=True,
