@@ -103,6 +103,8 @@ def _server_parts(folder: Path) -> Iterator[Finding]:
 
     yield Finding("database", *doctor_server.database())
     yield Finding("broker", *doctor_server.broker())
+    for subject, *found in doctor_server.kept():
+        yield Finding(subject, *found)
 
 
 def _server(config: Config) -> Iterator[Finding]:

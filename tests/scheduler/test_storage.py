@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -185,11 +185,15 @@ class TestAFullDisk:
 
 
 @contextmanager
-def files_no_larger_than(limit: int) -> Iterator[None]:
-    """Let the system refuse to write beyond, as a quota does."""
+def files_no_larger_than(limit: int) -> Iterator[Callable[[], None]]:
+    """Let the system refuse to write beyond, as a quota does; what is given lifts it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-    try:
-        yield
-    finally:
+
+    def lift() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+    try:
+        yield lift
+    finally:
+        lift()
