@@ -20,6 +20,7 @@ from scheduler.agent_api import router as agent_router
 from scheduler.api import router as jobs_router
 from workers.api import router as operators_router
 from workers.api_accept import router as accept_router
+from workers.api_trust import router as trust_router
 from workers.auth import CredentialBearer
 
 
@@ -59,7 +60,7 @@ people = ProblemAPI(
     docs_decorator=signed_in_only,
     urls_namespace="people",
 )
-for _router in (jobs_router, operators_router, accept_router, account_router):
+for _router in (jobs_router, operators_router, accept_router, trust_router, account_router):
     people.add_router("", _router)
 install(people)
 

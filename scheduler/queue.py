@@ -132,7 +132,9 @@ def _teams() -> Mapping[int, list[str]]:
 
 
 def _failed_on() -> Mapping[int, list[str]]:
-    rows = Task.objects.filter(attempt__job__state=JobState.QUEUED, state=TaskState.FAILED)
+    """Where an attempt failed, was lost, or was declined: elsewhere it may do better."""
+    bad = Q(state__in=(TaskState.FAILED, TaskState.LOST)) | (Q(state=TaskState.REVOKED) & ~Q(failure_code=""))
+    rows = Task.objects.filter(bad, attempt__job__state=JobState.QUEUED)
     return _gathered(rows.order_by("worker__name").values_list("attempt__job_id", "worker__name").distinct())
 
 

@@ -65,6 +65,8 @@ class JobOut(Answer):
     paused_code: str
     """Of a paused job: person, poison or declined; else empty. `paused_text` says it in words."""
     paused_text: str
+    contact_lost_since: datetime | None
+    """Since when a host of it is out of contact, on which it may go on running; null: none is."""
     simulated: bool
     attempt: int | None
     """The number of its latest one, from 1; null while it waits."""

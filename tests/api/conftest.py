@@ -12,6 +12,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 
 from tests.api.callers import Caller, Placed, a_document, place
+from tests.api.gangs import Time
 from workers.auth import create_enrolment_token
 
 
@@ -72,3 +73,18 @@ def enrolled(token: Caller, *names: str, **facts: Any) -> Caller:
     else:
         agent.register(names[0], a_document(names[0], **facts))
     return agent
+
+
+@pytest.fixture
+def clock(db: None, monkeypatch: pytest.MonkeyPatch) -> Time:
+    """The clocks of a server that has been up for long, in the test's hands. Ask for it before what has an instant."""
+    time = Time()
+    monkeypatch.setattr(timezone, "now", lambda: time.now)
+    time.passes(70, every=5)
+    return time
+
+
+@pytest.fixture
+def pair(clock: Time, enrolment: Callable[..., Caller]) -> list[Caller]:
+    """The agents of two registered workers, w1 and w2, that can reach each other."""
+    return [enrolled(enrolment(), f"w{number}", advertise_address=f"10.0.0.{number}") for number in (1, 2)]

@@ -91,6 +91,7 @@ def test_a_job_that_was_claimed_is_cancelled_by_its_agent():
     job = a_job()
     a_pass()
     move_task(Task.objects.get(), "claimed", frm="assigned", actor="worker:a", now=NOW, claimed_at=NOW)
+    Attempt.objects.update(go_at=NOW)
     job = cancel_job(job=job, actor="user:mira", now=later(seconds=1))
     assert (job.state, job.cancel_requested_at) == ("cancelling", later(seconds=1))
     assert held() == 1
