@@ -296,11 +296,12 @@ GANG = {
 
 
 def with_its_port(call: Call) -> Any:
-    """Let go once the first member has named a port."""
+    """Let go once the first member has named a port, which it does not know that it must."""
     port = call.document.get("master_port")
-    gang = GANG | {"master_port": port, "master_address": "127.0.0.1" if port else None}
-    return {**A_CLAIM, "argv": ["sh", "-c", "echo $MASTER_ADDR:$MASTER_PORT $NODE_RANK/$NNODES"], "gang": gang,
-            "go": bool(port)}  # fmt: skip
+    if port is None:
+        return problem(422, "master_port_missing")
+    gang = GANG | {"master_port": port, "master_address": "127.0.0.1"}
+    return {**A_CLAIM, "argv": ["sh", "-c", "echo $MASTER_ADDR:$MASTER_PORT $NODE_RANK/$NNODES"], "gang": gang}  # fmt: skip
 
 
 def test_the_first_of_a_gang_names_a_port_that_is_free(
@@ -319,8 +320,8 @@ def test_a_port_that_was_taken_meanwhile_gives_the_gang_back(
 
         def too_late(call: Call) -> Any:
             answer = with_its_port(call)
-            if port := answer["gang"]["master_port"]:
-                taken.bind(("", port))
+            if isinstance(answer, dict):
+                taken.bind(("", answer["gang"]["master_port"]))
                 taken.listen(1)
             return answer
 

@@ -10,8 +10,9 @@ from workers.agent.gangs import Port, pick_port
 from workers.agent.messages import Assignment, Claim
 from workers.agent.reporting import Session
 from workers.agent.shim.clock import now
-from workers.agent.transport import UnreachableError
+from workers.agent.transport import RefusedError, UnreachableError
 
+PORT_MISSING = "master_port_missing"
 BARRIER_SECONDS = 0.5
 """How often a claim is asked again while the others of its gang are not ready."""
 
@@ -44,14 +45,18 @@ class Barrier:
     def pass_(self) -> Claim:
         """The claim, once its task may start, or shall not any more. Raises DeclinedError."""
         while True:
-            claim = self._claim()
+            try:
+                claim = self._claim()
+            except RefusedError as error:
+                # That this is the first of a gang is not known before its claim is answered.
+                if error.code != PORT_MISSING or self._port is not None:
+                    raise
+                self._port = self._picked()
+                continue
             if self._declined:
                 raise DeclinedError("agent_stopping", self._declined)
             if claim.go or self._stopped.is_set():
                 return claim
-            if claim.gang is not None and claim.gang.node_rank == 0 and self._port is None:
-                self._port = self._picked()
-                continue
             self._stopped.wait(BARRIER_SECONDS)
             if self._session.ending.is_set():
                 raise UnreachableError("the agent is stopped")
