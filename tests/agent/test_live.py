@@ -39,7 +39,8 @@ class Here:
     def __init__(self, server: Server, folder: AgentFolder, credential: str, stack: ExitStack, on_stop: OnStop) -> None:
         transport = stack.enter_context(closing(Transport(server.url, credential)))
         session = Session(AgentClient(transport))
-        nvml = Nvml(NvmlDouble(H100 | {"uuid": "GPU-a"}, H100 | {"uuid": "GPU-b"}), pci_devices=lambda: 2)
+        self.double = NvmlDouble(H100 | {"uuid": "GPU-a"}, H100 | {"uuid": "GPU-b"})
+        nvml = Nvml(self.double, pci_devices=lambda: 2)
         folder.root.mkdir(exist_ok=True)
         probe = Probe(Identity(name="here", origin="local"), {"default": HERE}, folder.root, nvml)
         host = Host(session=session, folder=folder, environments={"default": HERE})

@@ -301,7 +301,8 @@ def with_its_port(call: Call) -> Any:
     if port is None:
         return problem(422, "master_port_missing")
     gang = GANG | {"master_port": port, "master_address": "127.0.0.1"}
-    return {**A_CLAIM, "argv": ["sh", "-c", "echo $MASTER_ADDR:$MASTER_PORT $NODE_RANK/$NNODES"], "gang": gang}  # fmt: skip
+    words = "echo $MASTER_ADDR:$MASTER_PORT $NODE_RANK/$NNODES"
+    return {**A_CLAIM, "argv": ["sh", "-c", words], "gang": gang}
 
 
 def test_the_first_of_a_gang_names_a_port_that_is_free(
