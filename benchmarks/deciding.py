@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from itertools import pairwise
+from operator import itemgetter
 
 from benchmarks import fleets
 from benchmarks.measure import Figures, differing, measure, timed
@@ -44,7 +45,10 @@ def _generated(options: argparse.Namespace) -> int:
 
 
 def _given(workers: int, jobs: int, shapes: int, seed: int) -> Given:
-    fleet = tuple(parse_worker(document) for document in fleets.workers(workers, seed))
+    # As a snapshot makes its views: sorted. Values that lie in memory in another order than they are read in take a
+    # fifth longer at 10,000 workers and two fifths at 50,000, because the processor has to wait for them.
+    documents_by_id = sorted(fleets.workers(workers, seed), key=itemgetter("id"))
+    fleet = tuple(parse_worker(document) for document in documents_by_id)
     documents = enumerate(fleets.jobs(jobs, shapes, seed))
     return Given(Fleet(fleet), tuple(parse_queue_entry(document, position=place) for place, document in documents))
 

@@ -41,7 +41,9 @@ def condition_of(facts: WorkerFacts) -> Hashable:
     troubled = tuple(
         (device.index, device.healthy is False, device.reserved_for, uses_too_much_outside(facts, device))
         for device in facts.devices or ()
-        if device.healthy is False or device.reserved_for is not None or uses_too_much_outside(facts, device)
+        if device.healthy is False
+        or device.reserved_for is not None
+        or (device.foreign_memory_bytes and uses_too_much_outside(facts, device))
     )
     return (devices_of(facts), troubled, without_code(facts))
 
