@@ -39,7 +39,7 @@ lock: .venv/.dev ## Resolve requirements/ anew after a change in pyproject.toml
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python requirements/lock.py write
 
 clean: ## Remove what can be made again; the data folder stays
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
+	rm -rf .venv .venv-torch .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist build
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,9 @@ import pytest
 from tests.faults.ledger import tagged
 from tests.faults.rig import Agent, Rig
 from tests.gangs.torch_environment import torch_python
+from tests.house.conftest import Visitor, browserless
 
+__all__ = ["browserless"]
 pytestmark = pytest.mark.slow
 
 MEMBER = str(Path(__file__).with_name("member.py"))
@@ -120,7 +122,9 @@ def test_two_gangs_with_rank_0_on_one_worker_at_the_same_time(gangs: Gangs, tmp_
     assert len({members[0]["MASTER_PORT"] for members in said}) == 2
 
 
-def test_a_rank_that_fails_ends_the_attempt_and_is_named(gangs: Gangs, tmp_path: Path) -> None:
+def test_a_rank_that_fails_ends_the_attempt_and_is_named(
+    gangs: Gangs, tmp_path: Path, browserless: Callable[[str], Visitor]
+) -> None:
     job_id = gangs.submit(tmp_path, "fail:1", "stay", on=3)
     (job,) = gangs.rig.over(job_id, seconds=120)
     assert job["state"] == "failed"
@@ -130,6 +134,9 @@ def test_a_rank_that_fails_ends_the_attempt_and_is_named(gangs: Gangs, tmp_path:
     tasks = gangs.tasks(job_id)
     assert [task["state"] for task in tasks] == ["cancelled", "failed", "cancelled"]
     assert tagged(tasks[0]["fence"]) == []
+    visitor = browserless(gangs.rig.up.url)
+    assert visitor.sign_in(code=gangs.rig.up.wait_for(r"one-time code .*: (\S+)")[1]) == 302
+    assert "rank 1" in visitor.client.get(f"/jobs/{job_id}").text
 
 
 def test_a_gang_never_starts_in_part(gangs: Gangs, tmp_path: Path) -> None:
