@@ -79,13 +79,14 @@ def credential_of(secret: str, *, now: datetime) -> Credential | None:
     The first use of a successor puts it in the old one's place. Raises Unauthorized for a revoked one.
     """
     digest = hashed(secret)
-    known = Credential.objects.filter(hash=digest).first()
-    found = known or Credential.objects.filter(next_hash=digest).first()
+    found = Credential.objects.filter(hash=digest).first()
+    # Asked for both: of several first uses at once another one may have put it in place meanwhile.
+    found = found or Credential.objects.filter(Q(hash=digest) | Q(next_hash=digest)).first()
     if found is None:
         return None
     if found.revoked_at is not None:
         raise Unauthorized("credential_revoked", "this worker's credential was revoked; enrol it again")
-    if known is None:
+    if found.hash != digest:
         return _succeeded(found, digest, now)
     if found.last_used_at is None or now - found.last_used_at >= LAST_USE_STEP:
         Credential.objects.filter(pk=found.pk).update(last_used_at=now)

@@ -134,8 +134,9 @@ def seal_anew() -> int:
     Raises InvalidToken, before anything more is written, for a row that no key opens.
     """
     count = 0
-    for pk, sealed in Job.objects.filter(secrets__isnull=False).values_list("pk", "secrets").iterator():
-        Job.objects.filter(pk=pk, secrets=sealed).update(secrets=_fernet().rotate(bytes(sealed)))
+    for job in Job.objects.filter(secrets__isnull=False).only("pk", "secrets").iterator():
+        sealed = job.secrets or b""
+        Job.objects.filter(pk=job.pk, secrets=sealed).update(secrets=_fernet().rotate(bytes(sealed)))
         count += 1
     return count
 

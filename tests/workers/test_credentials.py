@@ -15,6 +15,7 @@ from django.utils import timezone
 from scheduler.models import Task
 from tests.api.callers import Caller, place
 from tests.api.conftest import agent, enrolment, mira, own_data_folder
+from tests.api.test_races import at_once
 from workers.models import Credential, EnrolmentToken, Event, Worker
 from workers.services.credentials import conflicts, rotation_due
 
@@ -94,6 +95,15 @@ class TestRotation:
         row, now = Credential.objects.get(), timezone.now()
         assert not rotation_due(row, now=now + timedelta(days=89))
         assert rotation_due(row, now=now + timedelta(days=91))
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("turn", range(4))
+def test_first_uses_at_the_same_moment_are_all_let_in(agent: Caller, turn: int) -> None:
+    new = rotated(agent)
+    answers = at_once(*[lambda: works(Caller(new.secret))] * 6)
+    assert answers == [True] * 6
+    assert not works(agent)
 
 
 class TestRevocation:
