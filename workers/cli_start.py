@@ -7,7 +7,7 @@ import re
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,6 +79,7 @@ def run_agent(start: Start) -> None:
             host = Host(session=Session(AgentClient(transport)), folder=folder, environments=probe_environments,
                         rules=start.rules)  # fmt: skip
             probe = Probe(start.identity, probe_environments, start.data)
+            check_accelerators(probe.read().document)
             name = start.identity.name
             credentials = Credentials(folder, transport, name)
             agent = Agent(host, name, probe, credentials, on_stop=start.on_stop, about=_about(start))
@@ -106,6 +107,33 @@ def probe_of(identity: Identity, given: dict[str, Path]) -> Probe:
         return Probe(identity, environments(given, default_data(identity.name)), data)
     except NoPythonError as error:
         raise Failure(str(error), WRONG_DOCUMENT) from error
+
+
+def check_accelerators(document: Mapping[str, Any]) -> None:
+    """Only CPU and CUDA are executed: an environment for anything else is refused, not taken for one without GPUs.
+
+    `document`: the worker document of this host. Raises Failure.
+    """
+    environments = {"default": document, **(document.get("environments") or {})}
+    wrong = [
+        f"environment {name}: its torch is built for {kind}"
+        for name, facts in environments.items()
+        if (kind := _other_accelerator(facts))
+    ]
+    if wrong:
+        raise Failure(
+            "\n".join(wrong) + "\n\nhint: this agent runs jobs on CPU and on NVIDIA GPUs (CUDA); "
+            "name a Python with such a build by --env",
+            WRONG_DOCUMENT,
+        )
+
+
+def _other_accelerator(facts: Mapping[str, Any]) -> str:
+    """ROCm or XPU, by what torch says of its build or by the tag of its version; empty for CUDA and CPU."""
+    if (facts.get("torch_build") or {}).get("hip"):
+        return "ROCm"
+    tag = str((facts.get("frameworks") or {}).get("torch") or "").partition("+")[2]
+    return next((name for start, name in (("rocm", "ROCm"), ("xpu", "XPU")) if tag.startswith(start)), "")
 
 
 def on_signals(stop: Callable[[], None]) -> None:
@@ -174,6 +202,8 @@ def _transport(start: Start, token: str) -> Transport:
 def _check_user(start: Start) -> None:
     """Root's rights are given to no job by accident."""
     root = os.geteuid() == 0
+    if sys.platform != "linux":
+        raise Failure(f"the agent runs on Linux; this is {sys.platform}", WRONG_DOCUMENT)
     if start.rules.run_as_submitter and not root:
         raise Failure("--run-as-submitter needs root: only root can start jobs as other users", WRONG_DOCUMENT)
     if root and not (start.rules.run_as_submitter or start.allow_root):

@@ -176,7 +176,7 @@ def test_when_agent_and_shim_are_killed_what_is_left_is_ended_before_its_devices
     released: list[bool] = []
     script.say(RELEASE, lambda _: released.append(process(child) is None) or {})
     agents.start()
-    script.wait_for(RELEASE)
+    eventually(lambda: released)
     assert released == [True]
     assert script.made(FINISH)[-1].document["ended_by"]["code"] == "shim_ended"
 

@@ -112,8 +112,9 @@ def test_every_call_of_one_agent_has_the_same_instance_and_another_agent_has_ano
     agent.stop()
     calls = script.made("POST register") + script.made(BEAT)
     assert len({call.document["instance"] for call in calls}) == 1
+    assert [call.document["seq"] for call in calls] == list(range(1, len(calls) + 1))
     other = Running(host, transport).agent
-    assert other._instance != calls[0].document["instance"]
+    assert other._beats.instance != calls[0].document["instance"]
 
 
 def test_a_lease_goes_on_as_long_as_heartbeats_are_answered_and_ends_the_task_when_not(
@@ -146,6 +147,17 @@ def test_a_revoked_credential_ends_every_task_and_then_the_agent(script: Script,
     pid = script.wait_for(STARTED)[0].document["pid"]
     for call in (BEAT, POLL, LOG, FINISH, RELEASE):
         script.say(call, problem(401, "credential_revoked"))
+    agent.thread.join(PATIENCE)
+    assert isinstance(agent.failure[0], CredentialRefusedError)
+    assert process(pid) is None
+
+
+def test_an_agent_that_another_has_followed_ends_itself(script: Script, agent: Running) -> None:
+    assign(script, "sleep", "600")
+    agent.thread.start()
+    pid = script.wait_for(STARTED)[0].document["pid"]
+    script.say(BEAT, problem(409, "stale_epoch"))
+    script.say("POST register", problem(409, "stale_instance"))
     agent.thread.join(PATIENCE)
     assert isinstance(agent.failure[0], CredentialRefusedError)
     assert process(pid) is None

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from gpulayer_site.client import Failure
 from tests.agent.conftest import HERE, Claims
 from tests.agent.shimmed import Shimmed, python, sh
 from workers.agent.accounts import NoAccountError, account_of
@@ -24,6 +25,7 @@ from workers.agent.folder import AgentFolder
 from workers.agent.preparing import Host, prepared
 from workers.agent.rules import Rules
 from workers.agent.shim.sweep import processes
+from workers.cli_start import check_accelerators
 
 Run = Callable[..., Shimmed]
 ACCOUNTS = {
@@ -225,3 +227,21 @@ def test_the_units_are_well_formed() -> None:
                 if unit.name in line and not any(word in line for word in ("not executable", "DelegateSubgroup"))
             ]
             assert lines == [], sys.platform
+
+
+@pytest.mark.parametrize(("facts", "says"), [
+    ({"torch_build": {"hip": "6.2.4"}}, "environment default: its torch is built for ROCm"),
+    ({"frameworks": {"torch": "2.7.0+rocm6.3"}}, "environment default: its torch is built for ROCm"),
+    ({"environments": {"train": {"frameworks": {"torch": "2.7.0+xpu"}}}}, "environment train: .* built for XPU"),
+])  # fmt: skip
+def test_an_environment_for_another_accelerator_is_refused(facts: dict[str, Any], says: str) -> None:
+    with pytest.raises(Failure, match=says):
+        check_accelerators(facts)
+
+
+@pytest.mark.parametrize("facts", [
+    {}, {"torch_build": {"cuda": "12.4"}, "frameworks": {"torch": "2.6.0+cu124"}}, {"torch_build": None},
+    {"frameworks": {"torch": "2.6.0+cpu"}, "environments": {"train": {"torch_build": {}, "frameworks": None}}},
+])  # fmt: skip
+def test_cpu_and_cuda_are_taken(facts: dict[str, Any]) -> None:
+    check_accelerators(facts)

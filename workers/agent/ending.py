@@ -8,8 +8,10 @@ import signal
 from workers.agent.folder import TaskRecord
 from workers.agent.messages import Cause, Result
 from workers.agent.reporting import Session
+from workers.agent.rules import QUARANTINE_SECONDS
 from workers.agent.shim import files
 from workers.agent.shim.causes import cause
+from workers.agent.shim.clock import now
 from workers.agent.shim.sweep import members, process, signal_all
 from workers.agent.transport import UnreachableError
 
@@ -17,7 +19,6 @@ log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.02
 LONGEST_LOOK_SECONDS = 1.0
-WARNED_AFTER_SECONDS = 10.0
 
 
 def wait_for_result(session: Session, record: TaskRecord) -> None:
@@ -38,21 +39,23 @@ def wait_until_gone(session: Session, record: TaskRecord) -> None:
     end_all(session, record)
 
 
-def end_all(session: Session, record: TaskRecord) -> None:
+def end_all(session: Session, record: TaskRecord, quarantine_s: float = QUARANTINE_SECONDS) -> None:
     """Kill every process of the task that its shim did not live to end; only then its devices are free.
+
+    Those that outlive that by `quarantine_s` are written down, and their devices reported unhealthy.
 
     Raises UnreachableError where the agent ends first.
     """
-    pause, waited = LOOK_SECONDS, 0.0
+    pause, began, told = LOOK_SECONDS, now(), list[int]()
     while left := members(record.tag, session=_own_session(record)):
         signal_all(left, signal.SIGKILL)
         if session.ending.wait(pause):
             raise UnreachableError("the agent is stopped")
-        waited += pause
         pause = min(LONGEST_LOOK_SECONDS, pause * 1.5)
-        if waited > WARNED_AFTER_SECONDS:
-            log.warning("task %s (%s): its processes %s do not end", record.task, record.job_id, left)
-            waited = 0.0
+        if now() - began >= quarantine_s and left != told:
+            told = left
+            log.warning("task %s (%s): its processes %s do not die", record.task, record.job_id, left)
+            files.write_whole(str(record.folder / files.STUCK), {"pids": left})
 
 
 def bury(session: Session, record: TaskRecord) -> Result:

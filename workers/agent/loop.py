@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 import random
-import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
+from workers.agent.beats import Beats
 from workers.agent.credentials import Credentials
 from workers.agent.folder import TaskRecord
 from workers.agent.host import boot_id
@@ -31,11 +31,11 @@ SLOWEST_SECONDS = 15.0
 """The longest pause between two tries while the server cannot be reached."""
 CONFLICT_SECONDS = 120.0
 """How long a second machine of the same name may be a memory of the server's only."""
-JITTER = 0.2
 END_GRACE_SECONDS = 2.0
 END_REPORT_SECONDS = 1.5
 PRUNE_SECONDS = 3600.0
 STOPPED = Cause(code="agent_stopped", detail="its agent was stopped and ended it")
+REPLACED = "stale_instance"
 OnStop = Literal["end", "leave"]
 
 
@@ -61,13 +61,10 @@ class Agent:
         self._on_stop = on_stop
         self._about = about
         self._chance = chance
-        self._instance = secrets.token_hex(16)
         self._stopping = threading.Event()
         self._tasks = Tasks(host)
         self._listener = Listener(self._session, worker, self._tasks.apply, self._stopping, chance)
-        self._seq = 0
-        self._pace = 1.0
-        self._beat_at = 0.0
+        self._beats = Beats(self._session, worker, self._tasks, probe, chance)
         self._prune_at = 0.0
         self._failures = 0
         self._draining = False
@@ -110,13 +107,13 @@ class Agent:
     def _register(self, running: Iterable[Running]) -> tuple[Registered, float]:
         probed, asked_at = self._probe.read(), now()
         answer = self._session.client.register(
-            self._worker, boot_id(), probed.document, running, unknown=probed.unknown, instance=self._instance,
-            host=self._about,
+            self._worker, boot_id(), probed.document, running, unknown=probed.unknown, host=self._about,
+            instance=self._beats.instance, seq=self._beats.next_seq(),
         )  # fmt: skip
         devices = probed.document["devices"]
         self._host.devices = None if devices is None else frozenset(each["uuid"] for each in devices if each["uuid"])
         self._session.renew(answer.epoch)
-        self._plan_beat(answer.next_in)
+        self._beats.plan(answer.next_in)
         self._said_hello(answer, probed)
         return answer, asked_at
 
@@ -129,7 +126,7 @@ class Agent:
                 answer, asked_at = self._register(self._tasks.held())
                 self._tasks.kill(answer.kill)
                 self._tasks.prolong(answer.leases, answer.holds, asked_at)
-            if time.monotonic() >= self._beat_at:
+            if self._beats.is_due:
                 self._heartbeat()
         except UnreachableError as error:
             return self._failed(error)
@@ -139,41 +136,22 @@ class Agent:
             log.info("the server answers again")
         self._failures = 0
         self._prune()
-        return min(TICK_SECONDS, max(0.0, self._beat_at - time.monotonic()))
+        return min(TICK_SECONDS, self._beats.seconds_left)
 
     def _heartbeat(self) -> None:
-        beat, asked_at = self._beat(), now()
+        beat, asked_at = self._beats.body(), now()
         wanted = self._session.client.heartbeat(beat)
-        self._plan_beat(wanted.next_in)
+        self._beats.plan(wanted.next_in)
         self._tasks.prolong(wanted.leases, wanted.holds, asked_at)
         self._tasks.apply(wanted)
         self._say_if_draining(wanted)
         self._credentials.rotate_if_due(self._session, told=wanted.rotate)
 
-    def _beat(self) -> dict[str, Any]:
-        seen = self._probe.device_states(self._tasks.holders(), self._tasks.quarantined())
-        if seen.changed:
-            self._session.stale.set()
-        return self._signed(devices=seen.devices, strays=seen.strays)
-
-    def _signed(self, **more: object) -> dict[str, Any]:
-        self._seq += 1
-        return {
-            "worker": self._worker, "epoch": self._session.epoch, "seq": self._seq, "instance": self._instance,
-            "running": self._tasks.held(), **more,
-        }  # fmt: skip
-
-    def _plan_beat(self, next_in: float) -> None:
-        """±20 %, so that a fleet that started together does not call together."""
-        self._pace = next_in
-        spread = 1 - JITTER + 2 * JITTER * self._chance()
-        self._beat_at = time.monotonic() + next_in * spread
-
     def _failed(self, error: UnreachableError) -> float:
         if not self._failures:
             log.warning("%s; what runs goes on, trying again", error)
         self._failures += 1
-        slowest = min(SLOWEST_SECONDS, max(1.0, 2 * self._pace))
+        slowest = min(SLOWEST_SECONDS, max(1.0, 2 * self._beats.pace))
         return min(slowest, 0.5 * 2.0 ** min(self._failures, 10)) * self._chance()
 
     def _refused(self, error: RefusedError) -> float:
@@ -182,23 +160,29 @@ class Agent:
             return 0.0
         if error.code == REVOKED:
             self._end_revoked(error)
+        if error.code == REPLACED:
+            self._end_tasks("another agent speaks for this worker", error)
         if error.status in (401, 403) and not self._tasks.busy:
             raise CredentialRefusedError(str(error)) from error
         if not self._failures:
             log.error("the server refuses: %s", error)
         self._failures += 1
-        return min(SLOWEST_SECONDS, max(1.0, 2 * self._pace))
+        return min(SLOWEST_SECONDS, max(1.0, 2 * self._beats.pace))
 
     def _end_revoked(self, error: RefusedError | None = None) -> None:
-        """Nobody may use this host through that server any more: end everything that runs, then say why."""
+        """Nobody may use this host through that server any more."""
         self._session.revoked.set()
-        log.error("this worker's credential was revoked: its tasks are ended")
+        self._end_tasks("this worker's credential was revoked", error)
+
+    def _end_tasks(self, why: str, error: RefusedError | None) -> None:
+        """End everything that runs, then say why."""
+        log.error("%s: its tasks are ended", why)
         self._stopping.set()
-        cause = Cause(code="agent_stopped", detail="the credential of its worker was revoked")
+        cause = Cause(code="agent_stopped", detail=why)
         seconds = CANCEL_GRACE_SECONDS + END_GRACE_SECONDS + END_REPORT_SECONDS
-        self._tasks.end("stopped: this worker's credential was revoked", CANCEL_GRACE_SECONDS, cause, seconds)
+        self._tasks.end(f"stopped: {why}", CANCEL_GRACE_SECONDS, cause, seconds)
         self._session.end()
-        raise CredentialRefusedError(str(error or "this worker's credential was revoked")) from error
+        raise CredentialRefusedError(str(error or why)) from error
 
     def _prune(self) -> None:
         if time.monotonic() >= self._prune_at:
@@ -209,9 +193,9 @@ class Agent:
         """Say goodbye; stop every task, or leave it; report what a few seconds allow. The rest is kept on disk."""
         seconds = END_GRACE_SECONDS + END_REPORT_SECONDS
         deadline = time.monotonic() + seconds
-        if self._on_stop == "leave" and self._tasks.held():
+        if self._on_stop == "leave":
             self._tasks.leave(END_REPORT_SECONDS)
-        else:
+        if self._on_stop == "end" or not self._tasks.held():
             first = self._goodbye()  # at once, so that nothing more is placed here
             busy = self._tasks.busy
             self._tasks.end("stopped: the agent of this host was stopped", END_GRACE_SECONDS, STOPPED, seconds)
@@ -230,7 +214,7 @@ class Agent:
         if not self._session.epoch:
             return
         try:
-            self._session.client.heartbeat(self._signed(devices=[], leaving=True))
+            self._session.client.heartbeat(self._beats.goodbye())
         except (RefusedError, UnreachableError) as error:
             log.info("the server was not told of the end: %s", error)
 

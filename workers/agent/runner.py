@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import logging
 import threading
-from contextlib import suppress
 
 from workers.agent.barrier import Barrier
 from workers.agent.command import DeclinedError, StartFailedError
 from workers.agent.device_use import Holder
 from workers.agent.ending import bury, wait_for_result, wait_until_gone
 from workers.agent.folder import TaskRecord
+from workers.agent.giving_up import abandon, give_back
 from workers.agent.messages import Assignment, Cause, Claim, Result
 from workers.agent.preparing import Host, prepared
-from workers.agent.reporting import hand_over_rest, release_only, report
+from workers.agent.reporting import hand_over_rest, report
+from workers.agent.shim.causes import cause
 from workers.agent.shim.sweep import members
 from workers.agent.shims import Shim
 from workers.agent.transport import RefusedError, UnreachableError
@@ -70,7 +71,7 @@ class TaskRun:
     @property
     def stuck(self) -> tuple[int, ...]:
         """Processes of it that do not die."""
-        return self._shim.stuck() if self._shim else ()
+        return self._record.shim.stuck() if self._record and self.alive else ()
 
     def start(self) -> None:
         """Begin."""
@@ -117,17 +118,20 @@ class TaskRun:
             if self._record is None or not self._recover(self._record):
                 self._execute()
         except DeclinedError as error:
-            self._give_back(error.why)
+            give_back(self._host, self.assignment, self._record, error.why)
         except RefusedError as error:
             log.warning("%s: the server refuses it: %s", self.name, error)
-            self._abandon()
+            if self._record is not None:
+                abandon(self._session, self._record)
         except UnreachableError as error:
             log.warning("%s: not all of it could be reported: %s", self.name, error)
-        except Exception:
+        except Exception as error:
             log.exception("%s: the agent failed", self.name)
-            self.stop("stopped: the agent failed", 0.0, AGENT_FAILED)
+            self._after_failure(error)
         finally:
             self._barrier.close()
+            if self._record is not None:
+                self._host.rules.cgroups.remove(self._record.tag)
 
     def _execute(self) -> None:
         claim = self._barrier.pass_()
@@ -152,9 +156,9 @@ class TaskRun:
                 self._shim = record.shim
                 self._shim.start(plan)
                 return self._shim
-            why, _, cause = self._stop_wanted
+            why, _, ended_by = self._stop_wanted
         record.spool().say(f"{why} before it started")
-        record.save_result(Result(signal=15, ended_by=cause))
+        record.save_result(Result(signal=15, ended_by=ended_by))
         return None
 
     def _until_started(self, shim: Shim) -> None:
@@ -182,7 +186,7 @@ class TaskRun:
 
     def _report(self, record: TaskRecord) -> None:
         if self._given_up:
-            self._abandon()
+            abandon(self._session, record)
             return
         if why := record.declined():
             raise DeclinedError(why.code, why.detail.partition(": ")[2])
@@ -213,35 +217,20 @@ class TaskRun:
             return f"{how} (longer than its time limit)"
         return f"{how} ({self._stop_wanted[0]})" if self._stop_wanted else how
 
-    def _give_back(self, why: Cause) -> None:
-        """Nothing of it has started: the server finds another place for it."""
-        log.info("%s: given back, %s", self.name, why.detail)
-        session, assignment = self._session, self.assignment
-        try:
-            with suppress(RefusedError):
-                session.call(
-                    lambda epoch: session.client.decline(
-                        assignment.task, assignment.fence, epoch, why, retry=session.retry
-                    )
-                )
-        except UnreachableError as error:
-            # Kept on disk, if it was claimed: the next agent goes on from there.
-            log.warning("%s: that could not be said: %s", self.name, error)
-            return
-        if self._record is not None:
-            self._host.rules.cgroups.remove(self._record.tag)
-            self._record.remove()
-
-    def _abandon(self) -> None:
-        """The server gave this attempt up: end it, say that its devices are free, forget it."""
+    def _after_failure(self, error: Exception) -> None:
+        """Give back what cannot have started; end and report what may have."""
+        self.stop("stopped: the agent failed", 0.0, AGENT_FAILED)
         record = self._record
-        if record is None:
+        if record is None or not (record.shim.is_alive() or record.shim.intended()):
+            give_back(
+                self._host,
+                self.assignment,
+                self._record,
+                Cause(**cause("agent_failed", f"its agent failed to start it: {error}")),
+            )
             return
         try:
-            if self._shim:
-                grace = CANCEL_GRACE_SECONDS if self._session.revoked.is_set() else 0.0
-                self._shim.stop("stopped: the server has given this attempt up", grace)
-            wait_until_gone(self._session, record)
-            release_only(self._session, record)
-        except UnreachableError as error:
-            log.warning("%s: its release could not be reported: %s", self.name, error)
+            self._report(record)
+        except Exception:
+            # All of it is on disk: the next agent goes on from there.
+            log.exception("%s: the agent failed again", self.name)

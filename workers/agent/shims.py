@@ -71,8 +71,8 @@ class Shim:
         return files.read_json(str(self._folder / files.RESULT))
 
     def stuck(self) -> tuple[int, ...]:
-        """Processes that do not die, while there are any."""
-        found = files.read_json(str(self._folder / files.STUCK)) if self.is_alive() else None
+        """Processes that do not die, where there are any."""
+        found = files.read_json(str(self._folder / files.STUCK))
         return tuple(found["pids"]) if found else ()
 
     def errors(self) -> str:

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Sequence
 
 from workers.agent.device_use import Holder
 from workers.agent.folder import TaskRecord
+from workers.agent.giving_up import GIVEN_UP
 from workers.agent.messages import Assignment, Cause, Lease, Registered, Running, Wanted
 from workers.agent.preparing import Host
 from workers.agent.runner import CANCEL_GRACE_SECONDS, TaskRun
 
 log = logging.getLogger(__name__)
 
-GIVEN_UP = "stopped: the server has given this attempt up"
 Key = tuple[int, int]
 
 
