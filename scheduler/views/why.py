@@ -125,7 +125,7 @@ def ask(request: HttpRequest) -> HttpResponse:
     """From a worker's page: the page of that job on this worker, or the jobs that match what was typed."""
     asked = asked_of(request.GET, ("job", "worker"))
     job_id, worker = asked.get("job", ""), asked.get("worker", "")
-    if worker and Job.objects.filter(job_id=job_id).exists():
+    if worker.isprintable() and worker and Job.objects.filter(job_id=job_id).exists():
         return redirect("job-why-not", job_id, worker)
     return redirect(f"{reverse('jobs')}?{urlencode({'state': 'all', 'q': job_id})}")
 

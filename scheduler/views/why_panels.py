@@ -49,7 +49,7 @@ def whys_context(request: HttpRequest, job: Job, rec: Recorded) -> dict[str, Any
     waits = rec.decision.outcome is not Outcome.PLACED
     return {
         **_checks(request, job, rec, grounds),
-        **(_relaxations(rec, grounds) if waits else {}),
+        **(_relaxations(job, rec, grounds) if waits else {}),
         **(_in_the_way(grounds) if rec.decision.outcome is Outcome.WAITING else {}),
         **_order(grounds),
         "gang": [capital(gang_sentence(version)) for version in part("gang", grounds)],
@@ -84,14 +84,23 @@ def _checks(request: HttpRequest, job: Job, rec: Recorded, grounds: Grounds) -> 
     }
 
 
-def _relaxations(rec: Recorded, grounds: Grounds) -> dict[str, Any]:
+def _relaxations(job: Job, rec: Recorded, grounds: Grounds) -> dict[str, Any]:
     found = part("relaxations", grounds)
     never = rec.decision.outcome is Outcome.UNSCHEDULABLE
     return {
-        "relax_title": "What would make it fit" if never else "What would start it sooner",
+        "relax_title": _TITLES[never, job.is_over],
         "relax_lead": capital(relaxations_lead(found)),
         "edits": edits(sorted((*found.alone, *found.together), key=lambda one: not one.starts)),
     }
+
+
+_TITLES = {
+    (False, False): "What would start it sooner",
+    (False, True): "What would have started it sooner",
+    (True, False): "What would make it fit",
+    (True, True): "What would have made it fit",
+}
+"""By whether it never fits, and whether it is over."""
 
 
 def _in_the_way(grounds: Grounds) -> dict[str, Any]:

@@ -125,6 +125,13 @@ class TestOfOthers:
         assert "What would make it fit" in panels(html)
         assert "GPU memory 40 GB → 16 GB" in plain(html)
 
+    def test_a_job_that_is_over_says_what_would_have_helped(self, page, taken):
+        _, waiting, _ = taken
+        changed(waiting, state="cancelled", finished_at=timezone.now())
+        found = panels(text(page, f"/jobs/{waiting.job_id}"))
+        assert "What would have started it sooner" in found
+        assert "What would start it sooner" not in found
+
     def test_a_gang_says_what_each_torch_version_has(self, page, mira):
         a_worker("w1", gpus="1xT4")
         html = text(page, f"/jobs/{decided(a_job(owner=mira, distributed={'num_workers': 2})).job_id}")
@@ -206,6 +213,7 @@ class TestOneWorker:
         assert "Why is a job not here?" in html
         answer = page.get(f"/why-not?worker=w2&job={waiting.job_id}")
         assert answer.headers["Location"] == f"/jobs/{waiting.job_id}/why-not/w2"
+        assert page.get(f"/why-not?worker=a%0Ab&job={waiting.job_id}").status_code == 302
         assert page.get("/why-not?worker=w2&job=train").headers["Location"] == "/jobs?state=all&q=train"
 
 
