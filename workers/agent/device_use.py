@@ -50,15 +50,16 @@ def use_of(device: DeviceReading, holders: Sequence[Holder]) -> DeviceUse:
     """The device's processes, each with its user and its task."""
     if device.processes is None:
         return DeviceUse()
-    listed, strays, foreign = [], [], []
-    for use in device.processes:
+    listed: list[dict[str, Any]] = []
+    strays: list[dict[str, Any]] = []
+    foreign: list[int | None] = []
+    for use in sorted(device.processes, key=lambda use: -(use.memory or 0)):
         user, owner = _whose(use, device, holders)
         listed.append({"pid": use.pid, "user": user, "memory": use.memory, "task": owner.task if owner else None})
         if owner is None or not owner.has(device):
             foreign.append(use.memory)
         if owner is not None and not owner.has(device):
             strays.append({"device": device.index, "pid": use.pid, "task": owner.task})
-    listed.sort(key=lambda each: -(each["memory"] or 0))
     return DeviceUse(
         processes=tuple(listed[:MOST_PROCESSES]),
         foreign_memory=None if None in foreign else sum(held or 0 for held in foreign),

@@ -104,7 +104,8 @@ class Probe:
             for each in known
             if _name(each) not in names
         ]
-        states, strays = [], []
+        states: list[dict[str, Any]] = []
+        strays: list[dict[str, Any]] = []
         for each in _at_known_places((*now, *lacking)):
             use = use_of(each, holders)
             states.append(_state(each, (quarantined or {}).get(each.uuid or "")))
