@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import uuid
+from datetime import datetime
 from time import sleep
 from typing import Any
 
@@ -14,6 +15,7 @@ from gpulayer_site.terminal import write_json
 from scheduler.cli_follow import ENDED, LEFT, POLL_SECONDS, page_of
 from scheduler.cli_options import DURATION, put_into, where_it_may_run
 from scheduler.cli_paths import job_path
+from scheduler.core.words import in_utc
 
 Document = dict[str, Any]
 
@@ -88,7 +90,7 @@ def extend(job_id: str, seconds: int, as_json: bool) -> None:
     if as_json:
         write_json(answer)
     else:
-        click.echo(f"{job_id} is yours until {answer['hold']['until']}")
+        click.echo(f"{job_id} is yours until {_instant(answer['hold']['until'])}")
 
 
 def _until_held(people: People, job_id: str) -> Document:
@@ -110,9 +112,14 @@ def _until_held(people: People, job_id: str) -> Document:
         sys.exit(LEFT)
 
 
+def _instant(text: str) -> str:
+    """An instant of the server's, as people say it."""
+    return in_utc(datetime.fromisoformat(text))
+
+
 def _tell(found: Document) -> None:
     job_id, held = found["job_id"], found["hold"]
-    click.echo(f"{job_id} is yours until {held['until']}", err=True)
+    click.echo(f"{job_id} is yours until {_instant(held['until'])}", err=True)
     for each in held["access"]:
         click.echo(f"# {each['worker']}" if each["ssh"] else f"# {each['worker']}: log in as you do, then")
         if each["ssh"]:

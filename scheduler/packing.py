@@ -16,6 +16,7 @@ from workers.agent.bundles import LONGEST_PATH, MOST_FILES, stays_inside
 PART = 1024 * 1024
 _SHOWN = 10
 _BLOCK = 512
+_UNITS = ((10**9, "GB"), (10**6, "MB"), (1000, "kB"), (1, "B"))
 _SHORT_NAME = 100
 
 
@@ -112,9 +113,8 @@ def files_in(folder: Path) -> Opener:
 
 def megabytes(size: int) -> str:
     """A size for people, in decimal units."""
-    if size >= 10**9:
-        return f"{size / 10**9:.1f} GB".replace(".0 ", " ")
-    return f"{size / 10**6:.1f} MB".replace(".0 ", " ") if size >= 10**6 else f"{size / 1000:.1f} kB"
+    unit, words = next((each for each in _UNITS if size >= each[0]), _UNITS[-1])
+    return f"{size / unit:.1f} {words}".replace(".0 ", " ")
 
 
 def _add(archive: tarfile.TarFile, entry: Entry, file: IO[bytes]) -> None:

@@ -37,6 +37,11 @@ def clock(at: datetime, *, now: datetime) -> str:
     return at.strftime("%H:%M:%S") if at.date() == now.date() else at.strftime("%Y-%m-%d %H:%M")
 
 
+def minute(at: datetime, *, now: datetime) -> str:
+    """The same without seconds, for instants that somebody plans by."""
+    return at.strftime("%H:%M" if at.date() == now.date() else "%Y-%m-%d %H:%M")
+
+
 def now() -> datetime:
     """The server's clock, for what pages say."""
     return timezone.now()

@@ -145,7 +145,7 @@ def job_detail(request: HttpRequest, job_id: str) -> dict[str, Any]:
         "cloned_from": job.cloned_from.job_id if job.cloned_from else None,
         "clones": list(job.clones.order_by("pk").values_list("job_id", flat=True)[:MOST_CLONES]),
         "spec": jobs.document_for(request.user, job),
-        "hold": _hold(job),
+        "hold": _hold(request, job),
     }
 
 
@@ -153,11 +153,16 @@ def _held(row: queries.JobRow) -> str | None:
     return holds.sentence(row.job, row.tasks[0] if row.tasks else None, now=timezone.now(), clock=in_utc)
 
 
-def _hold(job: Job) -> dict[str, Any] | None:
+def _hold(request: HttpRequest, job: Job) -> dict[str, Any] | None:
+    """Its devices, and the way to them for those who may have it."""
     if holds.seconds_asked(job) is None:
         return None
     latest = holds.latest_end(job) if job.hold_until else None
-    return {"until": job.hold_until, "latest": latest, "access": holds.access(job)}
+    return {
+        "until": job.hold_until,
+        "latest": latest,
+        "access": holds.access(job) if jobs.may_change(request.user, job) else [],
+    }
 
 
 def _answer(job: Job, kept: Recorded) -> Answer:

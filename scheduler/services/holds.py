@@ -40,7 +40,7 @@ class Access:
     @property
     def export(self) -> str:
         """The line to type there first."""
-        return f"export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES={','.join(self.devices)}"
+        return f"export CUDA_VISIBLE_DEVICES={','.join(self.devices)}"
 
 
 def seconds_asked(job: Job) -> int | None:

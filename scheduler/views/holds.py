@@ -19,7 +19,7 @@ from scheduler.services.jobs import may_change
 from scheduler.views.job_frame import Frame, frame_of, head_context
 from workers.live import is_fragment, live_fragment, respond
 from workers.models import Device
-from workers.moments import clock, duration, now
+from workers.moments import duration, minute, now
 from workers.refusals import Refused
 
 LONGER_BY = (1800, 3600, 2 * 3600, 4 * 3600, 8 * 3600, 24 * 3600)
@@ -52,11 +52,12 @@ def extend(request: HttpRequest, job_id: str) -> HttpResponse:
     if request.method == "POST":
         return _extended(request, job)
     template = "scheduler/_ask.html" if is_fragment(request) else "scheduler/ask.html"
-    left = (holds.latest_end(job) - job.hold_until).total_seconds() if job.hold_until else 0
+    latest, until = holds.latest_end(job), job.hold_until
+    left = (latest - until).total_seconds() if until else 0
     choices = [(seconds, duration(seconds)) for seconds in LONGER_BY if seconds <= left]
     context = {
         "nav": "jobs", "job": job, "act": {"asks": "scheduler/_extend_form.html", "verb": "Extend"}, "choices": choices,
-        "latest": clock(holds.latest_end(job), now=now()), "until": job.hold_until and clock(job.hold_until, now=now()),
+        "latest": minute(latest, now=now()), "until": until and minute(until, now=now()),
     }  # fmt: skip
     return render(request, template, context)
 
@@ -74,7 +75,7 @@ def _extended(request: HttpRequest, job: Job) -> HttpResponse:
         messages.error(request, f"Not done: {refusal.detail}.")
     else:
         assert after.hold_until is not None
-        messages.info(request, f"{job.job_id} is held until {clock(after.hold_until, now=now())}.")
+        messages.info(request, f"{job.job_id} is held until {minute(after.hold_until, now=now())}.")
     return redirect("job-devices", job.job_id)
 
 
@@ -84,7 +85,7 @@ def _held_context(request: HttpRequest, frame: Frame) -> dict[str, Any]:
     return {
         "job": job, "mine": mine, "access": holds.access(job) if mine else [], "held": holds.is_held(job),
         "poll": "" if job.is_over else "2s", "rows": list(_rows(frame.task)) if holds.is_held(job) else (),
-        "until": clock(job.hold_until, now=now()) if job.hold_until else "",
+        "until": minute(job.hold_until, now=now()) if job.hold_until else "",
         "asked": duration(holds.seconds_asked(job) or 0),
     }  # fmt: skip
 

@@ -21,7 +21,7 @@ from scheduler.services.recorded import Recorded, recorded
 from scheduler.views.act_table import offered
 from scheduler.views.log_window import window
 from scheduler.views.pills import job_pill
-from workers.moments import clock, duration, now
+from workers.moments import clock, duration, minute, now
 
 LAST_LINES = 8
 MOST_CLONES = 20
@@ -118,7 +118,7 @@ def answer_of(frame: Frame) -> Answer:
     job, rec = frame.job, frame.recorded
     if paused := paused_words(job):
         return Answer(state=job.state, lead=paused, more=(UNTIL_RESUMED,))
-    if held := holds.sentence(job, frame.task, now=now(), clock=lambda at: clock(at, now=now())):
+    if held := holds.sentence(job, frame.task, now=now(), clock=lambda at: minute(at, now=now())):
         return Answer(state=job.state, lead=held, more=() if job.is_over else (HELD,))
     if rec is None:
         return Answer(state=job.state, lead=_undecided(job), more=())
@@ -135,7 +135,11 @@ def pill_with_time(job: Job, pill: tuple[str, str]) -> tuple[str, str]:
 
 
 def _undecided(job: Job) -> str:
-    return "Cancelled before it was decided" if job.is_over else "Not decided yet: the next pass looks at it in seconds"
+    if not job.is_over:
+        return "Not decided yet: the next pass looks at it in seconds"
+    if job.state == JobState.CANCELLED and job.started_at is None:
+        return "Cancelled before it was decided"
+    return f"{job.get_state_display()}; why it ran where it ran is kept no longer"
 
 
 def _facts(frame: Frame) -> Iterable[tuple[str, str]]:

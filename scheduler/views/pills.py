@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scheduler.models import Job, JobState
 from scheduler.models.decisions import Outcome
-from workers.moments import clock, now
+from workers.moments import minute, now
 
 Pill = tuple[str, str]
 
@@ -30,7 +30,7 @@ def job_pill(job: Job) -> Pill:
     if job.state == JobState.QUEUED:
         return _queued(job)
     if job.state == JobState.RUNNING and job.hold_until:
-        return "held", f"Held until {clock(job.hold_until, now=now())}"
+        return "held", f"Held until {minute(job.hold_until, now=now())}"
     if job.state == JobState.FAILED:
         if job.failure_code in _FAILURES:
             return _FAILURES[job.failure_code]

@@ -188,7 +188,7 @@ def _context(draft: Draft, *, yaml: bool) -> dict[str, Any]:
         "yaml": yaml,
         "problems": list(_with_lines(draft)) if yaml else draft.problems,
         "shell": shell,
-        "started": bool(command) or yaml or draft.form.is_hold,
+        "started": bool(command) or yaml or (draft.form.is_hold and bool(draft.form.fields["name"].text)),
     }
 
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from scheduler.core.parsing import parse_job, parse_worker
 from scheduler.models import Job, Task
+from scheduler.services.holds import release_hold
 from scheduler.services.jobs import cancel_job
 from scheduler.services.logs import read_log
 from tests.live import Server, server
@@ -97,6 +98,15 @@ def test_cancelling_ends_a_task(server: Server, a_fleet: Callable[..., Fleet]) -
     server.until_running(job_id)
     cancel_job(job=Job.objects.get(job_id=job_id), actor="user:admin", now=timezone.now())
     assert server.until_over(job_id).state == "cancelled"
+
+
+@live
+def test_a_hold_lasts_until_it_is_over_and_has_succeeded_then(server: Server, a_fleet: Callable[..., Fleet]) -> None:
+    a_fleet(document("sim-1"))
+    job_id = server.submit(command=None, hold_s=3600)
+    server.until_running(job_id)
+    release_hold(job=Job.objects.get(job_id=job_id), actor="user:admin", now=timezone.now())
+    assert server.until_over(job_id).state == "succeeded"
 
 
 @live

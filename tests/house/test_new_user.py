@@ -61,7 +61,7 @@ def test_a_folder_with_a_package_and_data_runs_at_once(up: Installation, work: P
 def test_devices_are_held_until_they_are_released(up: Installation) -> None:
     held = up.json("hold", "--for", "1h")
     assert held["state"] == "running"
-    assert held["hold"]["access"][0]["export"].startswith("export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=")
+    assert held["hold"]["access"][0]["export"].startswith("export CUDA_VISIBLE_DEVICES=")
     longer = up.json("hold", "extend", held["job_id"], "--by", "30min")
     assert longer["hold"]["until"] > held["hold"]["until"]
     assert up.run("hold", "release", held["job_id"]).returncode == 0

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import heapq
 import logging
+import math
 import re
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 
 from workers.agent.client import AgentClient, Assignment, Claim, Finish, Result, Running
@@ -39,6 +40,7 @@ class _Running:
     assignment: Assignment = field(compare=False)
     began_at: float = field(compare=False)
     timed_out: bool = field(compare=False, default=False)
+    is_hold: bool = field(compare=False, default=False)
     over: bool = field(compare=False, default=False)
 
 
@@ -121,7 +123,7 @@ class SimulatedTasks:
     def cancel(self, tasks: Sequence[int]) -> None:
         """End these now, as by SIGTERM."""
         for task in tasks:
-            self._end(task, lambda running: Result(signal=15, duration_ms=_lasted(running)))
+            self._end(task, _cancelled)
 
     def turn(self) -> None:
         """End those whose time is over."""
@@ -142,7 +144,9 @@ class SimulatedTasks:
     def _begin(self, assignment: Assignment) -> None:
         claim = self._client.claim(assignment.task, assignment.fence, self._epoch(assignment.worker), retry=self._retry)
         now = time.monotonic()
-        running = _Running(now + _duration(claim), assignment, now, timed_out=_times_out(claim))
+        running = _Running(
+            now + _duration(claim), assignment, now, timed_out=_times_out(claim), is_hold=claim.hold_seconds is not None
+        )  # fmt: skip
         self._client.started(
             claim.task, claim.fence, self._epoch(assignment.worker), 0, "/simulated", retry=self._retry
         )  # fmt: skip
@@ -194,12 +198,20 @@ class SimulatedTasks:
 
 
 def _duration(claim: Claim) -> float:
+    """For how many seconds it lasts; a hold lasts until the server says that it is over."""
+    if claim.hold_seconds is not None:
+        return math.inf
     asked = duration_of(claim.argv)
     return min(asked, claim.timeout_s) if claim.timeout_s else asked
 
 
 def _times_out(claim: Claim) -> bool:
     return bool(claim.timeout_s) and duration_of(claim.argv) > (claim.timeout_s or 0)
+
+
+def _cancelled(running: _Running) -> Result:
+    how = Result(exit_code=0) if running.is_hold else Result(signal=15)
+    return replace(how, duration_ms=_lasted(running))
 
 
 def _result(running: _Running) -> Result:
