@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
@@ -62,6 +63,8 @@ def log_context(job: Job, logs: Logs, place: Place) -> dict[str, Any]:
         "task": task,
         "place": place,
         "window": shown,
+        "newest_line": shown.lines[-1].number if shown.lines and shown.after is None else None,
+        "limit": settings.GPULAYER_LOG_LIMIT_BYTES,
         "notices": notices(task) if task else (),
         "poll_log": going_on and place == place.newest,
         "earlier": replace(place, before=shown.before).query if shown.before else "",

@@ -9,6 +9,7 @@ from scheduler.services.log_frames import STREAMS, Frame, as_records, decode, li
 from scheduler.services.logs import PAGE_BYTES, read_log
 from scheduler.views.log_index import marks_of
 from scheduler.views.log_lines import Line, RawLine, as_shown, raw_lines
+from scheduler.views.log_text import plain
 
 MOST_HITS = 200
 MOST_PAGES = 64
@@ -60,8 +61,8 @@ def _may_have(frames: list[Frame], wanted: str) -> bool:
 
 
 def _matching(lines: list[RawLine], wanted: str, stream: str) -> list[Line]:
-    chosen = [line for line in lines if stream in ("both", line.stream) and wanted in line.text.lower()]
-    return [line for line in as_shown(chosen[:MOST_HITS]) if wanted in line.text.lower()]
+    mine = (line for line in lines if stream in ("both", line.stream))
+    return as_shown([line for line in mine if wanted in plain(line.text).lower()][:MOST_HITS])
 
 
 def _unfinished(frames: list[Frame]) -> list[Frame]:

@@ -82,6 +82,11 @@ def shown(raw: str, style: Style = PLAIN) -> Shown:
     return Shown(tuple(pieces), style)
 
 
+def plain(raw: str) -> str:
+    """The whole text of a line as it is shown, without styles and however long: to be searched."""
+    return _ESCAPE.sub("", _last_state(raw))
+
+
 def _put(pieces: list[Piece], text: str, style: Style) -> None:
     """Add the text, to the last piece where that looks the same."""
     if not text:

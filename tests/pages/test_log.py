@@ -154,6 +154,10 @@ class TestASearch:
         assert [line.number for line in search(task, "ärger").lines] == [2]
         assert search(task, "31m").lines == []
 
+    def test_finds_what_is_too_far_right_to_be_shown(self, task):
+        write(task, "x" * 10_000 + "needle\n")
+        assert [line.number for line in search(task, "needle").lines] == [1]
+
     def test_finds_what_frames_and_pages_split(self, task, monkeypatch):
         for module in ("log_search", "log_index"):
             monkeypatch.setattr(f"scheduler.views.{module}.PAGE_BYTES", 40)
