@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from pathlib import Path
 
 from tests.faults.database import Database
 from tests.faults.ledger import tagged
@@ -40,10 +41,10 @@ QUERIES = {
 }
 
 
-def violations(database: Database, submitted: Iterable[str] = ()) -> list[str]:
-    """What does not hold, a line each; `submitted` are the jobs that the server said it has."""
+def violations(database: Database, submitted: Iterable[str] = (), *, folder: Path) -> list[str]:
+    """What does not hold, a line each; `submitted` are the jobs that the server said it has, `folder` the rig's."""
     found = [f"{name}: {row['what']}" for name, query in QUERIES.items() for row in database.rows(query)]
-    return [*found, *_lost(database, submitted), *_trail(database), *_left_alive(database)]
+    return [*found, *_lost(database, submitted), *_trail(database), *_left_alive(database, folder)]
 
 
 def _lost(database: Database, submitted: Iterable[str]) -> Iterator[str]:
@@ -84,11 +85,11 @@ def _trail(database: Database) -> Iterator[str]:
             yield f"I11: {kind} {subject} is {states[kind][subject]}, its last event says {chain[-1]['after']}"
 
 
-def _left_alive(database: Database) -> Iterator[str]:
+def _left_alive(database: Database, folder: Path) -> Iterator[str]:
     """I10: what is released has no process."""
     released = """
         SELECT a.fence FROM scheduler_task t JOIN scheduler_attempt a ON a.id = t.attempt_id
         WHERE t.released_at IS NOT NULL"""
     for row in database.rows(released):
-        for pid in tagged(int(row["fence"])):
+        for pid in tagged(int(row["fence"]), folder):
             yield f"I10: fence {row['fence']} was released and process {pid} carries its tag"

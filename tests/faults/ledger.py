@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import Counter
@@ -102,22 +101,20 @@ def is_alive(pid: int) -> bool:
     return text.rpartition(")")[2].split()[0] not in ("Z", "X")
 
 
-def tagged(fence: int) -> list[int]:
-    """Every live process that carries the tag of an attempt with this fence, wherever it has moved to."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit():
-            continue
-        try:
-            variables = (folder / "environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        tags = [each for each in variables if each.startswith(b"GPULAYER_TASK=")]
-        if (
-            tags
-            and int(tags[0].split(b".")[2]) == fence
-            and is_alive(int(folder.name))
-            and int(folder.name) != os.getpid()
-        ):
-            found.append(int(folder.name))
-    return found
+def tagged(fence: int, folder: Path) -> list[int]:
+    """Every live process of a rig that carries the tag of an attempt with this fence, wherever it has moved to."""
+    numbers = (int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit())
+    return [pid for pid in numbers if _carries(pid, fence, folder)]
+
+
+def _carries(pid: int, fence: int, folder: Path) -> bool:
+    """Other rigs of the same machine have the same fences; each job here names its rig's folder."""
+    process = Path(f"/proc/{pid}")
+    try:
+        if str(folder).encode() not in (process / "cmdline").read_bytes():
+            return False
+        variables = (process / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+    tags = [each.split(b".") for each in variables if each.startswith(b"GPULAYER_TASK=")]
+    return bool(tags) and int(tags[0][2]) == fence and is_alive(pid)

@@ -240,6 +240,12 @@ class Rig:
         for each in self.parts(*words):
             each.kill()
 
+    def revive(self) -> None:
+        """Start the agents again that have died, as an init system does."""
+        for agent in self.agents:
+            if agent.process is not None and agent.process.poll() is not None:
+                agent.start()
+
     # --- the end ---
 
     def settle(self, seconds: float = PATIENCE_SECONDS) -> None:
@@ -252,7 +258,7 @@ class Rig:
 
     def check(self, submitted: Iterable[str] = ()) -> None:
         """The invariants, from the ledger and from the database."""
-        faults = [*self.ledger.faults(), *violations(self.database, submitted)]
+        faults = [*self.ledger.faults(), *violations(self.database, submitted, folder=self.folder)]
         assert not faults, "\n".join(faults) + "\n" + self._story()
 
     def _get(self, path: str) -> Any:
