@@ -32,6 +32,32 @@
     if (k && $('#keys')) { e.preventDefault(); keys(); }
     if (x) { e.preventDefault(); x.closest('dialog').close(); }
   });
+  // a folder becomes a tar in the file field: browsers send folders without their paths
+  const SKIPPED = /(^|\/)(\.git|\.hg|\.svn|__pycache__|node_modules|\.venv|venv|\.[^/]*cache|\.ipynb_checkpoints)\//;
+  const enc = new TextEncoder(), pad = n => new Uint8Array((512 - n % 512) % 512);
+  const head = (name, size, type) => {
+    const h = new Uint8Array(512), put = (t, at) => h.set(enc.encode(t), at), octal = (n, w) => n.toString(8).padStart(w, '0') + '\0';
+    put(name, 0); put(octal(0o644, 7), 100); put(octal(0, 7), 108); put(octal(0, 7), 116); put(octal(size, 11), 124); put(octal(0, 11), 136);
+    put(' '.repeat(8), 148); put(type, 156); put('ustar\x0000', 257);
+    put(octal(h.reduce((a, b) => a + b, 0), 6) + ' ', 148);
+    return h;
+  };
+  const tar = files => new File([...files.flatMap(f => {
+    const path = f.webkitRelativePath, plain = /^[\x20-\x7e]{1,99}$/.test(path), rest = ` path=${path}\n`, size = enc.encode(rest).length;
+    let n = size + 1; while (String(n).length + size !== n) n++;    // a record begins with its own length
+    const more = plain ? [] : [head('name', n, 'x'), enc.encode(n + rest), pad(n)];
+    return [...more, head(plain ? path : 'file', f.size, '0'), f, pad(f.size)];
+  }), new Uint8Array(1024)], 'folder.tar');
+  $$('[data-folder]').forEach(b => {
+    const from = d.getElementById(b.dataset.folder), to = d.getElementById(b.dataset.into);
+    b.hidden = false; b.addEventListener('click', () => from.click());
+    from.addEventListener('change', () => {
+      const files = [...from.files].filter(f => !SKIPPED.test(f.webkitRelativePath)), t = new DataTransfer();
+      if (!files.length) return;
+      t.items.add(tar(files)); to.files = t.files;
+      $('.picked', b.parentElement).textContent = `${files.length} files of ${files[0].webkitRelativePath.split('/')[0]}, ${(t.files[0].size / 1e6).toFixed(1)} MB`;
+    });
+  });
   // facets: open on wide screens where ::details-content is not there to do it in CSS
   const facets = () => { if (!CSS.supports('selector(::details-content)') && matchMedia('(min-width:68rem)').matches) $$('.facets').forEach(x => x.open = true); };
   // the log stays at its end while Follow is on
