@@ -7,11 +7,7 @@ from workers import views, views_accept, views_acts, views_enrol
 urlpatterns = [
     path("workers", views.worker_list, name="workers"),
     path("workers/<str:name>/accept", views_accept.accept, name="worker-accept"),
-    re_path(
-        r"^workers/(?P<name>[^/\x00-\x1f\x7f]+)/(?P<key>drain|undrain|trust|rotate|revoke)$",
-        views_acts.act,
-        name="worker-act",
-    ),
+    path("workers/<str:name>/act/<slug:key>", views_acts.act, name="worker-act"),
     path("enrolment", views_enrol.enrolment, name="enrolment"),
     path("enrolment/<int:pk>/revoke", views_enrol.token_revoke, name="enrolment-revoke"),
     re_path(r"^workers/(?P<name>[^\x00-\x1f\x7f]+)$", views.worker, name="worker"),

@@ -123,7 +123,7 @@ def test_is_accessible_in_both_themes_and_on_a_phone(open_page: Any, installatio
         installation.run("job", "cancel", job)
     page.goto({
         "enrolment": "/enrolment", "pause": f"/jobs/{job}", "delete": f"/jobs/{job}/act/delete",
-        "revoke": f"/workers/{installation.host}/revoke", "worker": f"/workers/{installation.host}",
+        "revoke": f"/workers/{installation.host}/act/revoke", "worker": f"/workers/{installation.host}",
     }[name])  # fmt: skip
     page.evaluate(AXE)
     found = []

@@ -72,39 +72,44 @@ class TestEnrolment:
         assert 'action="/enrolment"' in operator.get("/workers").content.decode()
 
 
+def where(key: str) -> str:
+    return f"/workers/w1/{'' if key == 'retire' else 'act/'}{key}"
+
+
 class TestActs:
     def test_are_for_operators(self, page: Client, operator: Client) -> None:
         a_worker("w1")
         assert "Revoke credential" not in page.get("/workers/w1").content.decode()
         assert "Revoke credential" in operator.get("/workers/w1").content.decode()
         for key in ("drain", "undrain", "trust", "rotate", "revoke", "retire"):
-            assert page.get(f"/workers/w1/{key}").status_code == 403
-            assert page.post(f"/workers/w1/{key}").status_code == 403
+            assert page.get(where(key)).status_code == 403
+            assert page.post(where(key)).status_code == 403
         assert Worker.objects.get().liveness == "online"
+        assert operator.post("/workers/w1/act/explode").status_code == 404
 
     def test_asking_does_nothing(self, operator: Client) -> None:
         a_worker("w1", credential=create_credential(fleet=False, now=timezone.now())[1])
         for key in ("drain", "rotate", "revoke", "retire"):
-            assert "?</h1>" in operator.get(f"/workers/w1/{key}").content.decode()
-            shown = operator.get(f"/workers/w1/{key}", headers={"HX-Request": "true"}).content.decode()
+            assert "?</h1>" in operator.get(where(key)).content.decode()
+            shown = operator.get(where(key), headers={"HX-Request": "true"}).content.decode()
             assert shown.startswith("<dialog")
         assert not Event.objects.filter(subject="w1").exists()
 
     def test_drain_and_undrain_keep_the_note(self, operator: Client) -> None:
         a_worker("w1")
-        shown = operator.post("/workers/w1/drain", {"note": "new fans"}, follow=True).content.decode()
+        shown = operator.post("/workers/w1/act/drain", {"note": "new fans"}, follow=True).content.decode()
         assert "new fans" in shown
         assert Worker.objects.get().intent == "draining"
-        operator.post("/workers/w1/undrain")
+        operator.post("/workers/w1/act/undrain")
         assert Worker.objects.get().intent == "active"
 
     def test_revoking_names_what_runs_there(self, operator: Client) -> None:
         a_worker("w1")
         job = a_job()
         a_pass()
-        asked = operator.get("/workers/w1/revoke").content.decode()
+        asked = operator.get("/workers/w1/act/revoke").content.decode()
         assert job.job_id in asked
-        shown = operator.post("/workers/w1/revoke", follow=True).content.decode()
+        shown = operator.post("/workers/w1/act/revoke", follow=True).content.decode()
         assert "The credential of w1 is revoked." in shown
         assert Worker.objects.get().liveness == "revoked"
 
@@ -119,7 +124,7 @@ class TestActs:
     def test_an_unhealthy_worker_is_cleared(self, operator: Client) -> None:
         changed(a_worker("w1"), health="unhealthy", health_note="3 jobs in a row failed")
         assert "Clear as healthy" in operator.get("/workers/w1").content.decode()
-        operator.post("/workers/w1/trust")
+        operator.post("/workers/w1/act/trust")
         assert Worker.objects.get().health == "ok"
 
     def test_the_credential_is_shown_by_its_first_characters(self, operator: Client, page: Client) -> None:
