@@ -176,9 +176,10 @@ def _attempt(frame: Frame) -> str:
 
 
 def _failure(frame: Frame) -> tuple[str, str] | None:
-    """What the agent said of it, in words, and its code."""
+    """What the agent said of it, in words, and its code; of a gang, also which rank it was."""
     job = frame.job
-    if not job.failure_code or job.failure_code in SAID_BY_THE_ANSWER:
+    is_told = job.failure_code in SAID_BY_THE_ANSWER and not (job.started_at and job.spec.get("distributed"))
+    if not job.failure_code or is_told:
         return None
     return capital(job.failure_text or "it failed"), job.failure_code
 

@@ -136,7 +136,8 @@ def test_a_rank_that_fails_ends_the_attempt_and_is_named(
     assert tagged(tasks[0]["fence"]) == []
     visitor = browserless(gangs.rig.up.url)
     assert visitor.sign_in(code=gangs.rig.up.wait_for(r"one-time code .*: (\S+)")[1]) == 302
-    assert "rank 1" in visitor.client.get(f"/jobs/{job_id}").text
+    page = visitor.client.get(f"/jobs/{job_id}").text
+    assert f"Rank 1 on {tasks[1]['name']}: it exited with " in page
 
 
 def test_a_gang_never_starts_in_part(gangs: Gangs, tmp_path: Path) -> None:
