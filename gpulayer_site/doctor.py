@@ -99,10 +99,11 @@ def _server_parts(folder: Path) -> Iterator[Finding]:
     except Failure as error:
         yield Finding("settings", "wrong", *_halves(error))
         return
-    from gpulayer_site import doctor_server
+    from gpulayer_site import doctor_server, doctor_watch
 
     yield Finding("database", *doctor_server.database())
     yield Finding("broker", *doctor_server.broker())
+    yield Finding("watch", *doctor_watch.watch())
     for subject, *found in doctor_server.kept():
         yield Finding(subject, *found)
 

@@ -14,6 +14,7 @@ from django.http.response import HttpResponseBase
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 
+from gpulayer_site.arrival import SlowBodyError
 from scheduler.core.errors import DocumentError, Problem
 from workers.refusals import Refused
 from workers.wire import problem_body
@@ -38,7 +39,7 @@ def problem(
     response = HttpResponse(json.dumps(body), status=status, content_type=CONTENT_TYPE)
     if status == HTTPStatus.UNAUTHORIZED:
         response["WWW-Authenticate"] = "Bearer"
-    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+    if status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS):
         response["Retry-After"] = RETRY_AFTER_SECONDS
     return response
 
@@ -145,6 +146,12 @@ def _http(exc: Any) -> HttpResponse:
     return cause or problem(exc.status_code, exc.message)
 
 
+def _unreadable(exc: Any) -> HttpResponse:
+    if isinstance(exc.__cause__, SlowBodyError):
+        return problem(503, f"{exc.__cause__}; try again shortly", code="slow_body")
+    return problem(400, "the body could not be read to its end")
+
+
 _ANSWERS: tuple[tuple[type[Exception], Callable[[Any], HttpResponse]], ...] = (
     (Refused, _refused),
     (DocumentError, _document),
@@ -153,7 +160,7 @@ _ANSWERS: tuple[tuple[type[Exception], Callable[[Any], HttpResponse]], ...] = (
     (HttpError, _http),
     (Http404, lambda exc: problem(404, str(exc) or "not found")),
     (RequestDataTooBig, lambda exc: problem(413, "the body is too large")),
-    (UnreadablePostError, lambda exc: problem(400, "the body could not be read to its end")),
+    (UnreadablePostError, _unreadable),
     (OperationalError, lambda exc: problem(503, "the database is busy or away; try again shortly")),
     (InterfaceError, lambda exc: problem(503, "the database is busy or away; try again shortly")),
     (IntegrityError, lambda exc: problem(503, "somebody else changed this at the same moment; try again shortly")),

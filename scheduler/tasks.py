@@ -61,6 +61,6 @@ def _review_if_due() -> None:
         return
     _reviewed_at = time.monotonic()
     try:
-        review()
+        review(thorough=False)
     except DatabaseError:
         log.warning("The look at workers and leases is put off", exc_info=True)

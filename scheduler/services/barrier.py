@@ -105,7 +105,9 @@ def decline(rows: Held, code: str, detail: str, *, now: datetime) -> None:
 def expire(now: datetime) -> None:
     """Take back the attempts that were not claimed in time, and those whose workers are not there to claim them."""
     late = now - timedelta(seconds=settings.GPULAYER_CLAIM_SECONDS)
-    shut = Task.objects.filter(state__in=_UNSTARTED, started_at=None, attempt__active=True, attempt__go_at=None)
+    shut = Task.objects.filter(
+        released_at=None, state__in=_UNSTARTED, started_at=None, attempt__active=True, attempt__go_at=None
+    )
     doubtful = shut.filter(Q(attempt__created_at__lte=late) | ~Q(worker__liveness=Liveness.ONLINE))
     for task_id in one_each(doubtful):
         _expire(task_id, late, now)

@@ -30,7 +30,7 @@ def lose_sight(now: datetime) -> None:
     """Call unknown what may run on workers that are not heard of. Nothing is ended by this."""
     let_go = Task.objects.exclude(attempt__go_at=None, started_at=None)
     for state in (TaskState.CLAIMED, TaskState.RUNNING):
-        gone = list(let_go.filter(state=state, worker__liveness__in=_AWAY).only("pk", "state"))
+        gone = list(let_go.filter(released_at=None, state=state, worker__liveness__in=_AWAY).only("pk", "state"))
         if gone:
             TASK.move_all(gone, TaskState.UNKNOWN, frm=state, actor=ACTOR, now=now, cause="contact lost")
 

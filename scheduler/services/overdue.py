@@ -28,6 +28,7 @@ def end_the_overdue(now: datetime) -> None:
         worker__liveness=Liveness.ONLINE,
         attempt__job__spec__has_key="timeout_s",
         started_at__isnull=False,
+        released_at=None,
     )
     for task in limited.only("pk", "started_at", "attempt").select_related("attempt__job"):
         seconds = int(task.attempt.job.spec["timeout_s"])

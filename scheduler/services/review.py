@@ -14,19 +14,19 @@ from scheduler.services.watch import Clocks, look, read_clocks
 log = logging.getLogger(__name__)
 
 Step = Callable[[datetime], None]
-ALWAYS: tuple[Step, ...] = (silence.suspect_the_silent, contact.lose_sight, barrier.expire, silence.finish_draining)
-WHEN_SURE: tuple[Step, ...] = (
-    silence.lose_the_suspect, contact.end_leases, contact.close_revoked, overdue.end_the_overdue,
-)  # fmt: skip
+ALWAYS: tuple[Step, ...] = (silence.suspect_the_silent, contact.lose_sight, barrier.expire)
+WHEN_SURE: tuple[Step, ...] = (silence.lose_the_suspect, contact.end_leases, contact.close_revoked)
 """Only while nothing suggests that the server itself could not hear anybody."""
+SELDOM: tuple[Step, ...] = (silence.finish_draining, overdue.end_the_overdue)
+"""The same, for what costs more and is in no hurry."""
 
 
-def review(clocks: Callable[[], Clocks] = read_clocks) -> None:
+def review(clocks: Callable[[], Clocks] = read_clocks, *, thorough: bool = True) -> None:
     """Look at the clocks, then at the workers and tasks. A step that the database refuses has its turn next time."""
     watch = look(clocks)
     now = watch.wall_at
     calm = watch.grace_until is None or watch.grace_until <= now
-    for step in (*ALWAYS, *(WHEN_SURE if calm else ())):
+    for step in (*ALWAYS, *(WHEN_SURE if calm else ()), *(SELDOM if calm and thorough else ())):
         try:
             step(now)
         except DatabaseError:

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from django.db import OperationalError
 
+from gpulayer_site import doctor_watch
 from scheduler.models import Attempt, Event, PassLease, Task, Watch
 from scheduler.services import review as reviewing
 from scheduler.services.passes import run_pass
@@ -224,3 +225,28 @@ def test_a_step_that_the_database_refuses_has_its_turn_next_time(time, monkeypat
     monkeypatch.setattr(reviewing, "ALWAYS", (busy, *reviewing.ALWAYS))
     time.passes(45)
     assert liveness("a") == ["suspect"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "verdict", "text"),
+    [
+        pytest.param(None, "note", "clocks and leases were not looked at yet", id="not yet"),
+        pytest.param({}, "ok", "clocks and leases were looked at 3 s ago", id="well"),
+        pytest.param({"wall_at": 300}, "wrong", "clocks and leases were looked at 5 min ago", id="it does not run"),
+        pytest.param(
+            {"noted_at": 7200, "note": "the server was away for 90 s"}, "note",
+            "clocks and leases were looked at 3 s ago; 2 h ago the server was away for 90 s", id="it was away",
+        ),
+        pytest.param(
+            {"noted_at": 200_000, "note": "the server was away for 90 s"}, "ok",
+            "clocks and leases were looked at 3 s ago", id="long ago",
+        ),
+    ],
+)  # fmt: skip
+def test_the_doctor_tells_of_the_watch(fields, verdict, text):
+    row = None
+    if fields is not None:
+        row = Watch(wall_at=NOW - timedelta(seconds=3), boottime_ms=1, up_since=NOW)
+        for name, value in fields.items():
+            setattr(row, name, value if name == "note" else NOW - timedelta(seconds=value))
+    assert doctor_watch.verdict_on(row, NOW)[:2] == (verdict, text)

@@ -73,7 +73,7 @@ def hear(*, credential: Credential, heartbeats: Sequence[Heartbeat], now: dateti
 
 
 def _is_new(one: Heartbeat, row: Worker) -> bool:
-    return one.seq > row.seq and (not one.instance or one.instance == row.instance)
+    return one.seq > row.seq and (not one.instance or row.instance in ("", one.instance))
 
 
 def _own_workers(credential: Credential, names: list[str]) -> dict[str, Worker]:
