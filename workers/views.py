@@ -14,6 +14,7 @@ from django.views.decorators.http import require_GET
 
 from scheduler.core.fleet import WorkerView
 from scheduler.core.spec import Origin
+from workers.happened import lately
 from workers.live import respond
 from workers.models import Worker
 from workers.paging import asked_of, by_key, link
@@ -82,6 +83,7 @@ def worker(request: HttpRequest, name: str, views_of: ViewsOf, tasks_on: TasksOn
         "tasks": tasks,
         "devices": device_rows(row, found.devices.order_by("index", "-present"), tasks),
         "offer": offer_of(found),
+        "lately": lately(found.name),
         **(_for_operators(found) if request.user.is_staff else {}),
     }
     return respond(request, page="workers/worker.html", fragment="workers/_worker.html", context=context)

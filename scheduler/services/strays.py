@@ -10,6 +10,7 @@ from scheduler.models import Task
 from workers.models import Device, Event
 
 VERB = "stray"
+MOST_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,11 @@ def record(worker_id: int, strays: Sequence[Stray], *, now: datetime) -> int:
         events[task.pk, device.pk] = _events(task, device, each.pid, now)
     Event.objects.bulk_create([event for pair in events.values() for event in pair])
     return len(events)
+
+
+def strays_of(job_id: str) -> list[Event]:
+    """Of this job, each device once, the latest first. One query."""
+    return list(Event.objects.filter(subject_kind="job", subject=job_id, verb=VERB).order_by("-id")[:MOST_SHOWN])
 
 
 def _is_told(task: Task, device: Device) -> bool:

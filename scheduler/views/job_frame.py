@@ -18,6 +18,7 @@ from scheduler.models import Job, JobState, SchedulingPass, Task
 from scheduler.services import holds
 from scheduler.services.pausing import UNTIL_RESUMED, paused_words
 from scheduler.services.recorded import Recorded, recorded
+from scheduler.services.strays import strays_of
 from scheduler.views.act_table import offered
 from scheduler.views.log_window import window
 from scheduler.views.pills import job_pill
@@ -100,6 +101,7 @@ def head_context(frame: Frame, user: AbstractBaseUser | AnonymousUser, *, read: 
         "facts": list(_facts(frame)),
         "answer": answer_of(frame),
         "failure": _failure(frame),
+        "strays": strays_of(job.job_id),
         "tiers": _tiers(rec) if rec and len(rec.decision.tiers) > 1 else (),
         "worker": frame.task.worker.name if frame.task else "",
         "confirmed": _confirmed(frame),

@@ -173,3 +173,17 @@ def test_the_page_shows_who_uses_what(agent: Caller, running: Placed, client: Cl
     assert "not gpulayer's" in text
     document = client.get("/api/v1/workers/w1").json()
     assert [len(each["processes"]) for each in document["devices"]] == [1, 2]
+
+
+def test_pages_tell_of_strays_and_of_health(agent: Caller, running: Placed, client: Client) -> None:
+    client.force_login(running.job.owner)
+    mine = [(running.task, running.fence)]
+    beat(agent, 1, device(0), device(1), running=mine)
+    stray = {"device": 1, "pid": 4711, "task": running.task}
+    sick = device(1, healthy=False, health_note="Xid 48: an uncorrectable memory error: reset it")
+    beat(agent, 2, device(0), sick, strays=[stray], running=mine)
+    said = f"{running.job.job_id} uses device 1 of w1, which it does not hold"
+    page = client.get("/workers/w1").content.decode()
+    for words in (said, "device 1: healthy → unhealthy", "Xid 48: an uncorrectable memory error"):
+        assert words in page
+    assert said in client.get(f"/jobs/{running.job.job_id}").content.decode()

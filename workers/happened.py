@@ -1,0 +1,47 @@
+"""What lately became of a worker, in a few words each, from its trail of events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from workers.models import Event
+
+MOST = 8
+VERBS = ("liveness", "intent", "health", "device health", "stray", "offered", "accepted", "machine_conflict")
+"""What people want to know of; registrations and the like are the agent's daily bread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """One event: when, what, and why or by whom where that is told."""
+
+    at: datetime
+    what: str
+    why: str
+
+
+def lately(worker: str) -> list[Happened]:
+    """The last few, the latest first. One query."""
+    told = Event.objects.filter(subject_kind="worker", subject=worker, verb__in=VERBS).order_by("-id")[:MOST]
+    return [Happened(event.at, _what(event), _why(event)) for event in told]
+
+
+def _what(event: Event) -> str:
+    if event.verb == "stray":
+        return event.cause
+    if event.verb == "offered":
+        return "reads less than it had"
+    if event.verb == "accepted":
+        return "has less from now on"
+    if event.verb == "machine_conflict":
+        return "another machine used its credential"
+    subject = f"device {event.detail.get('device')}: " if event.verb == "device health" else ""
+    return f"{subject}{event.before or 'unknown'} → {event.after}"
+
+
+def _why(event: Event) -> str:
+    by = f"by {event.actor.partition(':')[2]}" if event.actor.startswith("user:") else ""
+    cause = "" if event.verb in ("stray", "offered", "accepted", "machine_conflict") else event.cause
+    less = "; ".join(str(line) for line in event.detail.get("less", ()))
+    return "; ".join(filter(None, (cause, less, by)))
