@@ -141,6 +141,14 @@ def test_a_hold_is_prolonged_and_shortened_by_heartbeats(script: Script, agent: 
     assert script.made(FINISH)[0].document["exit_code"] == 0
 
 
+def test_a_task_that_waits_for_its_gang_is_known_to_be_in_hand(script: Script, agent: Running) -> None:
+    assign(script, "true", go=False)
+    agent.thread.start()
+    script.wait_for(CLAIM, 2)
+    script.wait_for(BEAT, len(script.made(BEAT)) + 2)
+    assert script.made(BEAT)[-1].document["running"] == [{"task": 1, "fence": 7}]
+
+
 def test_a_revoked_credential_ends_every_task_and_then_the_agent(script: Script, agent: Running) -> None:
     assign(script, "sh", "-c", "trap 'exit 0' TERM; sleep 600 & wait")
     agent.thread.start()

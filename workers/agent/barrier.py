@@ -22,6 +22,8 @@ class Barrier:
 
     def __init__(self, session: Session, assignment: Assignment) -> None:
         self.deadline: float | None = None
+        self.claimed = False
+        """Whether the server has heard that this agent answers for the task."""
         self._session = session
         self._assignment = assignment
         self._port: Port | None = None
@@ -85,6 +87,7 @@ class Barrier:
             return session.client.claim(task, fence, epoch, port, retry=session.retry)
 
         claim = session.call(ask)
+        self.claimed = True
         if claim.lease_seconds is not None:
             self.deadline = max(self.deadline or 0.0, asked_at + claim.lease_seconds)
         return claim

@@ -11,7 +11,7 @@ from workers.agent.device_use import Holder
 from workers.agent.ending import bury, wait_for_result, wait_until_gone
 from workers.agent.folder import TaskRecord
 from workers.agent.giving_up import abandon, give_back
-from workers.agent.messages import Assignment, Cause, Claim, Result
+from workers.agent.messages import Assignment, Cause, Claim, Result, Running
 from workers.agent.preparing import Host, prepared
 from workers.agent.reporting import hand_over_rest, report
 from workers.agent.shim.causes import cause
@@ -56,6 +56,13 @@ class TaskRun:
     def record(self) -> TaskRecord | None:
         """What is written down of it, once it has been claimed."""
         return self._record
+
+    @property
+    def held(self) -> Running | None:
+        """As the server is to know of it: claimed, perhaps still waiting for its gang, and not yet released."""
+        claimed = not self._record.released if self._record else self._barrier.claimed
+        known = self.alive and claimed
+        return Running(task=self.assignment.task, fence=self.assignment.fence) if known else None
 
     @property
     def holder(self) -> Holder | None:

@@ -55,7 +55,9 @@ class Tasks:
         with self._lock:
             for record in left:
                 self._start(Assignment(task=record.task, fence=record.fence, job_id=record.job_id), record)
-        self.kill((*answer.kill, *answer.forget))
+        self.kill(answer.kill)
+        # Released there already, which an agent that was killed may not have heard: it is told once more what is known.
+        self._stop(answer.forget, GIVEN_UP, 0.0)
 
     def kill(self, tasks: Iterable[int]) -> None:
         """The server does not know these any more."""
@@ -73,8 +75,7 @@ class Tasks:
 
     def held(self) -> list[Running]:
         """Those that the server is to know of: claimed, and not yet released."""
-        records = [run.record for run in self.runs() if run.alive and run.record and not run.record.released]
-        return [Running(task=record.task, fence=record.fence) for record in records]
+        return [held for run in self.runs() if (held := run.held)]
 
     def holders(self) -> list[Holder]:
         """What each of them holds."""
