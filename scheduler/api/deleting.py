@@ -17,7 +17,7 @@ from workers.wire import refusals
 router = Router(tags=["jobs"])
 
 
-@router.delete("jobs/{job_id}", response={204: None, **refusals(403, 404, 409)})
+@router.delete("jobs/{job_id}", response={204: None, **refusals(403, 404, 405, 409)})
 def delete_job(request: HttpRequest, job_id: Path[str]) -> Any:
     """Delete a job that is over, with its logs, outputs and decisions. Its owner and operators may; its events stay."""
     job = found(job_id).job
