@@ -147,8 +147,11 @@ def _http(exc: Any) -> HttpResponse:
 
 
 def _unreadable(exc: Any) -> HttpResponse:
-    if isinstance(exc.__cause__, SlowBodyError):
-        return problem(503, f"{exc.__cause__}; try again shortly", code="slow_body")
+    cause = exc.__cause__
+    while isinstance(cause, UnreadablePostError):  # wrapped once for each layer that it went through
+        cause = cause.__cause__
+    if isinstance(cause, SlowBodyError):
+        return problem(503, f"{cause}; try again shortly", code="slow_body")
     return problem(400, "the body could not be read to its end")
 
 

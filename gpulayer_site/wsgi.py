@@ -2,8 +2,11 @@
 
 import os
 
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
+
+from gpulayer_site.arrival import patiently
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gpulayer_site.settings")
 
-application = get_wsgi_application()
+application = patiently(get_wsgi_application(), threads=settings.GPULAYER_WEB_THREADS)
