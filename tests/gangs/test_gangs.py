@@ -133,7 +133,7 @@ def test_a_rank_that_fails_ends_the_attempt_and_is_named(
     gangs.rig.settle()
     tasks = gangs.tasks(job_id)
     assert [task["state"] for task in tasks] == ["cancelled", "failed", "cancelled"]
-    assert tagged(tasks[0]["fence"]) == []
+    assert tagged(tasks[0]["fence"], gangs.rig.folder) == []
     visitor = browserless(gangs.rig.up.url)
     assert visitor.sign_in(code=gangs.rig.up.wait_for(r"one-time code .*: (\S+)")[1]) == 302
     page = visitor.client.get(f"/jobs/{job_id}").text
