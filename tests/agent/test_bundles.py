@@ -187,6 +187,23 @@ def test_nothing_leaves_the_folder(
     assert outside == before - {into}
 
 
+def test_a_file_that_is_mostly_holes_is_not_unpacked(fetch: Callable[..., None]) -> None:
+    holes = {
+        "GNU.sparse.major": "1",
+        "GNU.sparse.minor": "0",
+        "GNU.sparse.name": "x",
+        "GNU.sparse.realsize": str(10**7),
+    }
+    info = tarfile.TarInfo("x")
+    info.pax_headers, data = holes, f"1\n{10**7 - 1}\n1\n".encode().ljust(512, b"\0") + b"x"
+    info.size = len(data)
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        tar.addfile(info, io.BytesIO(data))
+    with pytest.raises(StartFailedError, match="neither a file"):
+        fetch(Source(out.getvalue()))
+
+
 @pytest.mark.parametrize("data", [b"no archive at all" * 100, b"PK\x03\x04" + b"\0" * 2000, b"\x1f\x8b" + b"\0" * 2000])
 def test_what_is_no_archive_is_said_to_be_none(data: bytes, fetch: Callable[..., None]) -> None:
     with pytest.raises(StartFailedError) as failed:
