@@ -51,6 +51,19 @@ def test_of_many_at_once_one_gets_in_with_a_token_for_one(enrolment: Callable[..
 
 @pytest.mark.parametrize("turn", range(5))
 def test_a_cancellation_that_races_the_end_leaves_one_end(agent: Caller, mira: User, turn: int) -> None:
+    cancelled_as_it_ends(agent, mira, turn)
+
+
+@pytest.mark.soak
+def test_1000_cancellations_that_race_the_end_leave_one_end_each(agent: Caller, mira: User) -> None:
+    for turn in range(1000):
+        placed = cancelled_as_it_ends(agent, mira, turn)
+        agent.ok(placed.path("release"), placed.guard)
+        Worker.objects.update(trusted_since=timezone.now())
+
+
+def cancelled_as_it_ends(agent: Caller, mira: User, turn: int) -> Placed:
+    """A job is cancelled at the moment at which it ends, well or by a signal."""
     placed = place(agent, "w1", owner=mira)
     agent.ok(placed.path("claim"), placed.guard)
     agent.ok(placed.path("started"), {**placed.guard, "pid": 1, "workdir": ""})
@@ -66,6 +79,7 @@ def test_a_cancellation_that_races_the_end_leaves_one_end(agent: Caller, mira: U
     assert job.state in (("cancelled", "failed") if turn % 2 else ("succeeded",))
     ends = Event.objects.filter(subject_kind="job", subject=job.job_id, after=job.state)
     assert ends.count() == 1
+    return placed
 
 
 def test_chunks_that_arrive_twice_at_once_are_stored_once(agent: Caller, placed: Placed) -> None:
