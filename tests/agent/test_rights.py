@@ -94,6 +94,7 @@ def test_as_its_submitter_a_job_has_that_users_rights_and_no_more(
 ) -> None:
     host.folder = AgentFolder(open_folder / "agent")
     host.folder.keep_credential("https://a", "w1", "glw_x")
+    (host.folder.root / "files").mkdir(mode=0o755)
     host.rules = Rules(run_as_submitter=True)
     state = [str(host.folder.root / "tasks"), str(host.folder.root)]
     words = "\n".join(LOOKS).replace("STATE", repr(state))
@@ -105,7 +106,8 @@ def test_as_its_submitter_a_job_has_that_users_rights_and_no_more(
     record = host.folder.new_task(claim)
     host.environments = {"default": HERE.__class__(name="default", python=Path("/usr/bin/python3"), path="/usr/bin")}
     plan = prepared(host, claim, record, None)
-    assert stat.S_IMODE((host.folder.root / "tasks").stat().st_mode) == 0o700
+    for closed in ("tasks", "files"):
+        assert stat.S_IMODE((host.folder.root / closed).stat().st_mode) == 0o700
     assert stat.S_IMODE((host.folder.root / "credential.json").stat().st_mode) == 0o600
     record.shim.start(plan)
     result = finished(record)
