@@ -52,6 +52,10 @@ def left(task: Task, path: str, data: bytes) -> OutputFile:
     return row
 
 
+def here(task: Task) -> str:
+    return f"/jobs/{task.attempt.job.job_id}/outputs"
+
+
 def text_of(client: Client, address: str) -> str:
     answer = client.get(address)
     assert answer.status_code == 200
@@ -60,18 +64,18 @@ def text_of(client: Client, address: str) -> str:
 
 def test_files_are_listed_with_where_they_lie_and_what_was_left_out(page, task):
     left(task, "model/w.bin", b"x" * 2_500_000)
-    text = text_of(page, "/jobs/j-1/outputs")
+    text = text_of(page, here(task))
     for words in ("model/w.bin", "2.5 MB", "/data/work/j-1/outputs", "link: a link", "not all of it yet", "1 file"):
         assert words in text
     changed(task, outputs_complete=True)
-    assert "all but what stands below" in text_of(page, "/jobs/j-1/outputs")
+    assert "all but what stands below" in text_of(page, here(task))
 
 
 @pytest.mark.parametrize("path", ["a/<script>alert(1)</script>", 'x";evil="', "{{7*7}}", "ü.txt"])
 def test_odd_names_are_text_and_downloads_are_kept_not_opened(page, task, path):
     row = left(task, path, b"<script>alert(1)</script>")
-    assert "<script>alert" not in text_of(page, "/jobs/j-1/outputs")
-    answer = page.get(f"/jobs/j-1/outputs/{row.pk}")
+    assert "<script>alert" not in text_of(page, here(task))
+    answer = page.get(f"{here(task)}/{row.pk}")
     assert b"".join(answer.streaming_content) == b"<script>alert(1)</script>"
     assert answer.headers["Content-Type"] == "application/octet-stream"
     assert answer.headers["Content-Disposition"].startswith("attachment; filename")
@@ -83,10 +87,10 @@ def test_outputs_are_for_the_owner_and_operators(task, operator):
     row = left(task, "a", b"x")
     other = Client()
     other.force_login(a_user("noor"))
-    assert "shown to mira and to operators" in text_of(other, "/jobs/j-1/outputs")
-    assert other.get(f"/jobs/j-1/outputs/{row.pk}").status_code == 403
-    assert operator.get(f"/jobs/j-1/outputs/{row.pk}").status_code == 200
-    assert operator.get(f"/jobs/j-1/outputs/{row.pk + 1}").status_code == 404
+    assert "shown to mira and to operators" in text_of(other, here(task))
+    assert other.get(f"{here(task)}/{row.pk}").status_code == 403
+    assert operator.get(f"{here(task)}/{row.pk}").status_code == 200
+    assert operator.get(f"{here(task)}/{row.pk + 1}").status_code == 404
 
 
 def a_tar(*members: tuple[str, bytes] | tarfile.TarInfo) -> bytes:
