@@ -1,4 +1,4 @@
-"""Bodies that come slowly: a request waits for its own so long and no longer, and only some may wait at once.
+"""Large bodies that come slowly: only some requests may wait for one at a time, and none waits for a dead connection.
 
 Every request holds a thread of the server, also while its body trickles in. The rest of the threads is for everybody
 else: heartbeats must not wait because somebody's network is slow.
@@ -6,19 +6,26 @@ else: heartbeats must not wait because somebody's network is slow.
 
 from __future__ import annotations
 
+import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, Protocol
 
-LONGEST_SECONDS = 20.0
-"""A mebibyte in this time is a slow line; below that it is none."""
+LARGE_BYTES = 64 * 1024
+"""Smaller bodies come in one piece with their headers."""
+STALLED_SECONDS = 20.0
+"""A connection of which a body is waited for, and that brought nothing for so long, is taken for dead."""
 ROOM_SECONDS = 0.5
 """How long a request waits for one of the places; most bodies are there at once."""
+_LAST_DATA_RECEIVED = struct.Struct("@52xI")
+"""Milliseconds, in Linux's `struct tcp_info`."""
 
 
 class SlowBodyError(OSError):
-    """The body did not come in time, or too many others are being waited for: the caller may try again."""
+    """Too many other bodies are being waited for: the caller may try again."""
 
 
 class Source(Protocol):
@@ -44,24 +51,25 @@ class Room:
         moving = time.monotonic() - self._left_at < 2 * ROOM_SECONDS
         return self._places.acquire(timeout=ROOM_SECONDS if moving else 0)
 
-    def leave(self, *, arrived: bool) -> None:
+    def leave(self) -> None:
         """Give the place to somebody else."""
-        if arrived:
-            self._left_at = time.monotonic()
+        self._left_at = time.monotonic()
         self._places.release()
 
 
 class PatientInput:
-    """The body of one request, read by a thread that may be left behind when it never comes."""
+    """The body of one request; `cut` is called again and again while it does not come."""
 
-    def __init__(self, source: Source, room: Room, *, seconds: float = LONGEST_SECONDS) -> None:
+    def __init__(
+        self, source: Source, room: Room, cut: Callable[[], None], *, seconds: float = STALLED_SECONDS
+    ) -> None:
         self._source = source
         self._room = room
+        self._cut = cut
         self._seconds = seconds
-        self._deadline: float | None = None
 
     def read(self, size: int = -1) -> bytes:
-        """At most `size` bytes. Raises SlowBodyError; the connection is then closed with the answer."""
+        """At most `size` bytes. Raises SlowBodyError."""
         return self._patiently(self._source.read, size)
 
     def readline(self, size: int = -1) -> bytes:
@@ -71,51 +79,44 @@ class PatientInput:
     def _patiently(self, read: Callable[[int], bytes], size: int) -> bytes:
         if not self._room.enter():
             raise SlowBodyError("too many slow uploads at once")
-        reader = _Reader(read, size)
+        done = threading.Event()
+        threading.Thread(target=self._watch, args=(done,), daemon=True, name="body").start()
         try:
-            if self._deadline is None:
-                self._deadline = time.monotonic() + self._seconds
-            reader.start()
-            reader.join(max(0.0, self._deadline - time.monotonic()))
+            return read(size)
         finally:
-            self._room.leave(arrived=not reader.is_alive())
-        if reader.is_alive():
-            raise SlowBodyError(f"the body did not come within {self._seconds:.0f} s")
-        return reader.result()
+            done.set()
+            self._room.leave()
+
+    def _watch(self, done: threading.Event) -> None:
+        while not done.wait(self._seconds):
+            self._cut()
 
 
-class _Reader(threading.Thread):
-    """One read, in a thread that keeps nobody alive."""
-
-    def __init__(self, read: Callable[[int], bytes], size: int) -> None:
-        super().__init__(daemon=True, name="body")
-        self._read = read
-        self._size = size
-        self._data = b""
-        self._error: BaseException | None = None
-
-    def run(self) -> None:
-        """Read, and keep what came of it."""
+def cut_stalled(address: str, seconds: float) -> None:
+    """Shut down this process's connections with that address that brought nothing for so long. Others stay."""
+    for entry in Path("/proc/self/fd").iterdir() if Path("/proc/self/fd").is_dir() else ():
         try:
-            self._data = self._read(self._size)
-        except BaseException as error:
-            self._error = error
-
-    def result(self) -> bytes:
-        """What was read. Raises what the source raised."""
-        if self._error is not None:
-            raise self._error
-        return self._data
+            with socket.fromfd(int(entry.name), socket.AF_INET, socket.SOCK_STREAM) as connection:
+                info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_DATA_RECEIVED.size)
+                idle = _LAST_DATA_RECEIVED.unpack(info)[0] / 1000
+                if idle >= seconds and connection.getpeername()[0] == address:
+                    connection.shutdown(socket.SHUT_RDWR)
+        except (OSError, ValueError, struct.error):  # no TCP, no peer, or closed meanwhile
+            continue
 
 
 def patiently(
     application: Callable[[dict[str, Any], Any], Iterable[bytes]], *, threads: int
 ) -> Callable[[dict[str, Any], Any], Iterable[bytes]]:
-    """The WSGI application, with a quarter of its threads for bodies that are waited for."""
+    """The WSGI application, with a quarter of its threads for large bodies that are waited for."""
     room = Room(max(1, threads // 4))
 
     def patient(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        environ["wsgi.input"] = PatientInput(environ["wsgi.input"], room)
+        length = str(environ.get("CONTENT_LENGTH") or "0")
+        if not (length.isascii() and length.isdigit() and int(length[:18]) < LARGE_BYTES):
+            address = str(environ.get("REMOTE_ADDR", ""))
+            body = PatientInput(environ["wsgi.input"], room, lambda: cut_stalled(address, STALLED_SECONDS * 0.75))
+            environ["wsgi.input"] = body
         return application(environ, start_response)
 
     return patient
