@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from itertools import pairwise
 
 from django.conf import settings
 from django.db import transaction
@@ -76,11 +75,11 @@ def old_events(now: datetime) -> Iterator[int]:
 
 def _stretches() -> Iterator[tuple[int, int, datetime]]:
     """First number, the next stretch's first number, and when that began; the newest stretch is none of these."""
-    keyframes = list(
-        SchedulingPass.objects.filter(keyframe=True).order_by("number").values_list("number", "started_at")
-    )
-    for (start, _), (end, began) in pairwise([(0, None), *keyframes]):
-        yield start, end, began
+    keyframes = SchedulingPass.objects.filter(keyframe=True).order_by("number").values_list("number", "started_at")
+    start = 0
+    for number, began in list(keyframes):
+        yield start, number, began
+        start = number
 
 
 def _needed() -> Iterator[int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from scheduler.services.log_frames import Record
-from scheduler.views.log_style import PLAIN
+from scheduler.views.log_style import PLAIN, Style
 from scheduler.views.log_text import Piece, shown
 
 
@@ -86,7 +86,7 @@ def raw_lines(records: Iterable[Record], *, first: int = 1) -> list[RawLine]:
 
 def as_shown(lines: Iterable[RawLine]) -> list[Line]:
     """The lines as they are shown; a colour that a stream does not end goes on in its next line."""
-    styles = defaultdict(lambda: PLAIN)
+    styles: defaultdict[str, Style] = defaultdict(lambda: PLAIN)
     result = []
     for line in lines:
         found = shown(line.text, styles[line.stream])
