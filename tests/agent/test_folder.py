@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import stat
 from contextlib import closing
@@ -80,3 +81,19 @@ def test_a_credential_follows_its_server_to_another_address(tmp_path: Path) -> N
     folder.follow("http://127.0.0.1:2")
     assert folder.credential("http://127.0.0.1:2", "w1") == "glw_x"
     assert folder.credential("http://127.0.0.1:1", "w1") is None
+
+
+@pytest.mark.parametrize(
+    ("hold", "people"),
+    [
+        pytest.param({"hold_seconds": 60.0, "hold_user": "mira"}, ("mira",), id="a person with an account here"),
+        pytest.param({"hold_seconds": 60.0, "hold_user": ""}, (getpass.getuser(),), id="one who logs in as the agent"),
+        pytest.param({}, (), id="no hold"),
+    ],
+)
+def test_whose_programs_belong_to_a_hold_is_kept(
+    folder: AgentFolder, a_claim: Claims, hold: dict[str, object], people: tuple[str, ...]
+) -> None:
+    folder.new_task(a_claim("true", devices=((0, "GPU-a"),), **hold))
+    (found,) = folder.left_tasks()
+    assert found.people == people

@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import IO, Any
 
+import psutil
+
 from workers.agent.accounts import Account
 from workers.agent.messages import Cause, Claim, Result
 from workers.agent.private import make_private, write_private
@@ -159,7 +161,7 @@ class AgentFolder:
             folder=folder, task=claim.task, fence=claim.fence, job_id=claim.job_id, private=str(private),
             workdir=claim.workdir or str(private / "files" if claim.files else private), devices=claim.devices,
             outputs=None if claim.hold_seconds else str(private / "outputs"),
-            outputs_limit_bytes=claim.outputs_limit_bytes, people=(claim.hold_user,) if claim.hold_user else (),
+            outputs_limit_bytes=claim.outputs_limit_bytes, people=_people(claim),
             tag=f"{claim.job_id}.{claim.task}.{claim.fence}.{os.urandom(4).hex()}",
         )  # fmt: skip
         record.save()
@@ -208,6 +210,16 @@ class AgentFolder:
 
 def _cause(document: dict[str, str] | None) -> Cause | None:
     return Cause(**document) if document else None
+
+
+def _people(claim: Claim) -> tuple[str, ...]:
+    """For whom a hold keeps its devices: the person's account here, or this agent's own where none is known.
+
+    The server tells a person without an account to log in as the agent's user.
+    """
+    if claim.hold_seconds is None:
+        return ()
+    return (claim.hold_user or psutil.Process().username(),)
 
 
 def _read(path: Path) -> dict[str, Any] | None:
