@@ -58,6 +58,13 @@ class DeviceRow:
         return size(size_bytes) if used is None else f"{size(used)} of {size(size_bytes)}"
 
     @property
+    def doubt(self) -> str:
+        """What is to be said of its health where it is not bad; mostly nothing."""
+        if self.row is None or self.row.healthy is False or not self.row.health_note:
+            return ""
+        return self.row.health_note if self.row.healthy else f"health unknown: {self.row.health_note}"
+
+    @property
     def why_memory(self) -> str:
         """Why its memory is unknown."""
         return self._why("memory")

@@ -187,3 +187,15 @@ def test_pages_tell_of_strays_and_of_health(agent: Caller, running: Placed, clie
     for words in (said, "device 1: healthy → unhealthy", "Xid 48: an uncorrectable memory error"):
         assert words in page
     assert said in client.get(f"/jobs/{running.job.job_id}").content.decode()
+
+
+def test_a_device_of_unknown_health_gets_jobs_and_says_why_nobody_knows(
+    agent: Caller, mira: User, client: Client
+) -> None:
+    agent.register("w1", a_document(gpus=1))
+    beat(agent, 1, device(0, healthy=None, health_note="its fan cannot be read: unknown error"))
+    client.force_login(mira)
+    assert "health unknown: its fan cannot be read: unknown error" in client.get("/workers/w1").content.decode()
+    job = a_job(owner=mira, at=timezone.now())
+    a_pass(timezone.now())
+    assert placements(job) == [("w1", [0])]
