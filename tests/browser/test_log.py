@@ -34,7 +34,8 @@ for n in range(101): out.write(b"\rtrain: %3d%%|%s|" % (n, b"#" * (n // 10)))
 say("")
 print("a warning", file=sys.stderr, flush=True)
 say("x" * 1_000_000)
-say("(a+)+" * 1_000 + "the last line")
+say("(a+)+" * 1_000)
+say("the last line")
 """
 FLOOD = r"""
 import sys
@@ -126,7 +127,7 @@ def test_a_download_is_the_bytes_that_were_written(pages: Page, hostile: str) ->
     assert caught.value.suggested_filename == f"{hostile}-stdout.log"
     data = Path(caught.value.path()).read_bytes()
     assert data.startswith(b"<script>alert(1)</script>")
-    assert data.endswith(b"(a+)+" * 1_000 + b"the last line\n")
+    assert data.endswith(b"(a+)+" * 1_000 + b"\nthe last line\n")
     assert b"\x7f\x80\xff\xfe" in data
 
 
