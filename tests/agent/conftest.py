@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 
+from tests.agent.server_side import A_CLAIM, CLAIM, LOG, PATIENCE, Log
 from tests.agent.shimmed import Shimmed
 from tests.agent.wire import Script, serving
-from workers.agent.client import AgentClient, Claim
+from workers.agent.client import AgentClient, Assignment, Claim
 from workers.agent.command import Environment
 from workers.agent.folder import AgentFolder
 from workers.agent.preparing import Host
 from workers.agent.reporting import Session
+from workers.agent.runner import TaskRun
 from workers.agent.shim import locks
 from workers.agent.transport import Retry, Transport
 
@@ -87,3 +89,29 @@ def a_claim(tmp_path: Path) -> Callable[..., Claim]:
         return Claim(argv=argv, **(known | more))
 
     return make
+
+
+@pytest.fixture
+def log(script: Script) -> Log:
+    made = Log()
+    script.say(LOG, made)
+    return made
+
+
+@pytest.fixture
+def take(script: Script, session: Session, host: Host) -> Iterator[Callable[..., TaskRun]]:
+    """Takes on one task, as the server claims it: its words, and what else is said of it."""
+    runs: list[TaskRun] = []
+
+    def make(*argv: str, **more: Any) -> TaskRun:
+        script.say(CLAIM, more.pop("claim", A_CLAIM | {"argv": argv} | more))
+        runs.append(TaskRun(host, Assignment(task=1, fence=7, job_id="j-1")))
+        runs[-1].start()
+        return runs[-1]
+
+    yield make
+    for each in runs:
+        each.stop("the test is over", 0.0)
+    session.end()
+    for each in runs:
+        each.join(PATIENCE)

@@ -1,32 +1,27 @@
-"""An agent and its server: leases, the long poll, credentials, and replies that nobody should follow."""
+"""An agent and its server: leases, the long poll, and credentials."""
 
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.agent.conftest import HERE
 from tests.agent.nvml_double import H100, NvmlDouble
+from tests.agent.server_side import A_CLAIM, CLAIM, FINISH, LOG, RELEASE, STARTED, Log
 from tests.agent.shimmed import eventually
 from tests.agent.test_adoption import ASSIGNED
-from tests.agent.test_runner import A_CLAIM, CLAIM, FINISH, LOG, RELEASE, STARTED, Log
 from tests.agent.wire import Script, problem
-from workers.agent import messages
-from workers.agent.client import AgentClient
 from workers.agent.credentials import AGAIN_SECONDS, LIFE_SECONDS, Credentials
-from workers.agent.folder import AgentFolder
 from workers.agent.loop import Agent, CredentialRefusedError
 from workers.agent.nvml import Nvml
 from workers.agent.preparing import Host
 from workers.agent.probe import Identity, Probe
 from workers.agent.shim.clock import now
 from workers.agent.shim.sweep import process
-from workers.agent.transport import ONCE, Transport, UnreachableError
+from workers.agent.transport import Transport
 
 PATIENCE = 30.0
 POLL = "GET assignments"
@@ -213,48 +208,3 @@ def test_without_an_answer_the_old_credential_stays(
     script.say(ROTATE, answer)
     Credentials(host.folder, transport, "here").rotate_if_due(host.session, told=True)
     assert host.folder.credential(transport.url, "here") == "glw_secret"
-
-
-HOSTILE: dict[str, Callable[[dict[str, Any]], object]] = {
-    "a job id that leaves its folder": lambda claim: claim | {"job_id": "../../etc"},
-    "a job id that is none": lambda claim: claim | {"job_id": 7},
-    "a task that is no number": lambda claim: claim | {"task": "../1"},
-    "an argument that is no text": lambda claim: claim | {"argv": ["true", 1]},
-    "a variable that is no text": lambda claim: claim | {"env": {"A": ["x"]}},
-    "a workdir that is no text": lambda claim: claim | {"workdir": ["/"]},
-    "a time limit that is no number": lambda claim: claim | {"timeout_s": "600"},
-    "a lease that is no number": lambda claim: claim | {"lease_seconds": True},
-    "no claim at all": lambda _: [1, 2],
-}
-
-
-@pytest.mark.parametrize("twist", HOSTILE.values(), ids=HOSTILE.keys())
-def test_a_claim_that_nobody_should_follow_is_no_answer(
-    script: Script, transport: Transport, folder: AgentFolder, twist: Callable[[dict[str, Any]], object]
-) -> None:
-    script.say(CLAIM, twist(A_CLAIM | {"argv": ["true"]}))
-    with pytest.raises(UnreachableError, match="not as this protocol has it"):
-        AgentClient(transport).claim(1, 7, 1, retry=ONCE)
-
-
-def test_a_claim_for_another_task_is_not_taken(script: Script, transport: Transport) -> None:
-    script.say(CLAIM, A_CLAIM | {"argv": ["true"], "task": 2})
-    with pytest.raises(UnreachableError):
-        AgentClient(transport).claim(1, 7, 1, retry=ONCE)
-
-
-@pytest.mark.parametrize("word", ["nan", "inf", "-1"])
-def test_seconds_are_seconds(word: str) -> None:
-    with pytest.raises(ValueError, match="seconds"):
-        messages.wanted({"next_in": float(word), "assignments": [], "cancel": []})
-    with pytest.raises(ValueError, match="seconds"):
-        messages.wanted({"leases": [{"task": 1, "seconds": float(word)}]})
-
-
-def test_an_answer_without_end_is_not_read_to_its_end(script: Script) -> None:
-    script.say("GET x", {"much": "x" * 3_000_000})
-    with closing(Transport(script.url, "glw_x", answer_bytes=1_000_000)) as transport:
-        began = time.monotonic()
-        with pytest.raises(UnreachableError, match="more than 1,000,000 bytes"):
-            transport.call("GET", "/api/agent/v1/x")
-        assert time.monotonic() - began < PATIENCE
