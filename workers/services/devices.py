@@ -79,31 +79,35 @@ def take_readings(
     if not told:
         return set()
     changed: list[Device] = []
+    fields = {"read_at"}
     altered: set[int] = set()
     events: list[Event] = []
     rows = Device.objects.filter(worker__in={worker_id for worker_id, _ in told}, present=True)
     for row in rows.annotate(worker_name=F("worker__name")):
         reading = told.get((row.worker_id, row.uuid or row.index)) or told.get((row.worker_id, row.index))
-        if reading is None or not _is_new(row, reading, now):
+        news = {} if reading is None else _news(row, reading)
+        if reading is None or not (news or row.read_at is None or now - row.read_at >= READ_ANEW):
             continue
         before, healthy = _usable(row, allowances.get(row.worker_id)), row.healthy
-        for name in _READ:
-            setattr(row, name, getattr(reading, name))
+        for name, value in news.items():
+            setattr(row, name, value)
+        row.read_at = now
         if healthy != row.healthy:
             events.append(_health_event(row, row.worker_name, healthy, now))
-        row.processes, row.read_at = list(reading.processes), now
         changed.append(row)
+        fields.update(news)
         if before != _usable(row, allowances.get(row.worker_id)):
             altered.add(row.worker_id)
-    Device.objects.bulk_update(changed, [*_READ, "read_at"])
+    # Only what is new for any of them: most readings differ in how busy a device is, and in nothing else.
+    Device.objects.bulk_update(changed, sorted(fields))
     Event.objects.bulk_create(events)
     return altered
 
 
-def _is_new(row: Device, reading: Reading, now: datetime) -> bool:
-    if row.read_at is None or now - row.read_at >= READ_ANEW or row.processes != list(reading.processes):
-        return True
-    return any(getattr(row, name) != getattr(reading, name) for name in _READ if name != "processes")
+def _news(row: Device, reading: Reading) -> dict[str, Any]:
+    """What the reading says that the row does not have yet."""
+    told = {name: getattr(reading, name) for name in _READ} | {"processes": list(reading.processes)}
+    return {name: value for name, value in told.items() if getattr(row, name) != value}
 
 
 def _health_event(row: Device, worker: str, before: bool | None, now: datetime) -> Event:
