@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -238,7 +238,8 @@ class Rig:
     def kill_part(self, *words: str) -> None:
         """SIGKILL to them; the supervisor starts them again."""
         for each in self.parts(*words):
-            each.kill()
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
 
     def revive(self) -> None:
         """Start the agents again that have died, as an init system does."""
