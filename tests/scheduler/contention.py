@@ -81,7 +81,11 @@ def _round(number: int, chance: Random, together: Barrier | None) -> Tally:
         considered=len(queue), planned=(), started_at=timezone.now(),
     )  # fmt: skip
     work = Work(lease=lease, pass_row=row, keys=fleet.keys, clock=timezone.now)
-    return sum((commit(plans[at : at + BATCH], work) for at in range(0, len(plans), BATCH)), Tally())
+    tally = Tally()
+    for at in range(0, len(plans), BATCH):
+        with suppress(DatabaseError):  # two of them wait for each other's devices: one is sent away
+            tally += commit(plans[at : at + BATCH], work)
+    return tally
 
 
 def hand_back(*, of: int) -> None:
@@ -93,9 +97,9 @@ def hand_back(*, of: int) -> None:
 @transaction.atomic
 def _hand_back() -> None:
     now = timezone.now()
-    tasks = Task.objects.select_for_update().filter(state="assigned").order_by("pk")
-    held = list(tasks.values_list("pk", "attempt_id", "attempt__job_id"))
-    ids, attempts, jobs = ([row[place] for row in held] for place in range(3))
+    jobs = list(Job.objects.select_for_update().filter(state="assigned").order_by("pk").values_list("pk", flat=True))
+    held = list(Task.objects.filter(attempt__job__in=jobs, state="assigned").values_list("pk", "attempt_id"))
+    ids, attempts = [task for task, _ in held], [attempt for _, attempt in held]
     DeviceHold.objects.filter(task__in=ids).update(released_at=now)
     Task.objects.filter(pk__in=ids).update(state="revoked", finished_at=now, released_at=now)
     Attempt.objects.filter(pk__in=attempts).update(state="revoked", active=False, ended_at=now)

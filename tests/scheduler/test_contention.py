@@ -44,12 +44,16 @@ def contended(until_placed: int, seconds: float, between: Callable[[], object], 
     processes = [context.Process(target=scheduler, args=life) for _ in range(SCHEDULERS)]
     for process in processes:
         process.start()
-    while any(process.is_alive() for process in processes) and not done():
-        between()
-        assert held_twice() == []
-    told = [shares.get(timeout=seconds) for _ in processes]
-    for process in processes:
-        process.join()
+    try:
+        while any(process.is_alive() for process in processes) and not done():
+            between()
+            assert held_twice() == []
+        told = [shares.get(timeout=seconds) for _ in processes]
+        for process in processes:
+            process.join()
+    finally:
+        for process in processes:
+            process.kill()
     assert held_twice() == []
     assert sum(share.placed for share in told) == Attempt.objects.count()
     return sum(share.refused for share in told)
