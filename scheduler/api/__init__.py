@@ -2,13 +2,12 @@
 
 from ninja import Router
 
-from scheduler.api import acts, deleting, files, give_up, holds, jobs, logs, machines, replay, why
+from scheduler.api import acts, files, give_up, holds, jobs, logs, machines, replay, why
 
 router = Router()
 router.add_router("", jobs.router)
 router.add_router("", acts.router)
 router.add_router("", give_up.router)
-router.add_router("", deleting.router)
 router.add_router("", logs.router)
 router.add_router("", files.router)
 router.add_router("", holds.router)

@@ -17,7 +17,7 @@ from scheduler.core.explain import Answer, answer, funnel
 from scheduler.core.words import in_utc
 from scheduler.documents import LONGEST_TEXT, Format, read_text
 from scheduler.models import Job, TaskState
-from scheduler.services import holds, jobs
+from scheduler.services import deleting, holds, jobs
 from scheduler.services.pausing import UNTIL_RESUMED, paused_words
 from scheduler.services.recorded import Recorded, recorded
 from workers.refusals import NotFound, Refused
@@ -73,6 +73,17 @@ def list_jobs(request: HttpRequest, asked: Query[JobsAsked]) -> Any:
 def get_job(request: HttpRequest, job_id: JobId) -> Any:
     """One job."""
     return job_detail(request, job_id)
+
+
+@router.delete("jobs/{job_id}", response={204: None, **refusals(403, 404, 405, 409)})
+def delete_job(request: HttpRequest, job_id: JobId) -> Any:
+    """Delete a job that is over, with its logs, outputs and decisions. Its owner and operators may; its events stay."""
+    job = found(job_id).job
+    if not jobs.may_change(request.user, job):
+        owner = job.owner.get_username()
+        raise Refused("not_yours", f"{job_id} belongs to {owner}; operators may delete it", status=403)
+    deleting.delete_job(job=job, actor=f"user:{request.user.get_username()}", now=timezone.now())
+    return Status(204, None)
 
 
 @router.get("jobs/{job_id}/decision", response={200: DecisionOut, **refusals(404)})

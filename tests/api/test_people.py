@@ -120,6 +120,20 @@ def test_its_owner_and_operators_may_cancel_a_job(as_mira: Person, as_operator: 
     assert as_mira("POST", f"jobs/{mine}/cancel").status_code == 200
 
 
+def test_its_owner_and_operators_may_delete_a_job_that_is_over(as_mira: Person, as_operator: Person) -> None:
+    as_eve = caller_of(User.objects.create_user("eve"))
+    mine, other = (as_mira("POST", "jobs", JOB).json()["job_id"] for _ in range(2))
+    assert as_mira("DELETE", f"jobs/{mine}").json()["code"] == "job_not_over"
+    for job_id in (mine, other):
+        as_mira("POST", f"jobs/{job_id}/cancel")
+    refused = as_eve("DELETE", f"jobs/{mine}")
+    assert (refused.status_code, refused.json()["code"]) == (403, "not_yours")
+    assert as_mira("DELETE", f"jobs/{mine}").status_code == 204
+    assert as_operator("DELETE", f"jobs/{other}").status_code == 204
+    assert as_mira("DELETE", f"jobs/{mine}").json()["code"] == "no_such_job"
+    assert not Job.objects.exists()
+
+
 def test_workers_are_listed_with_what_runs_on_them(as_mira: Person, agent: Caller, placed: Placed) -> None:
     (row,) = as_mira("GET", "workers").json()["items"]
     assert (row["name"], row["state"], row["gpus_free"], row["gpus_total"]) == ("w1", ["online"], 1, 2)

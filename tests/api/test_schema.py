@@ -62,6 +62,14 @@ def check(case: Any, secret: str) -> None:
     case.validate_response(response, checks=CHECKS)
 
 
+@pytest.mark.parametrize("described", [api.people, api.agents], ids=["people", "agents"])
+def test_every_documented_operation_is_answered(described: api.ProblemAPI) -> None:
+    """Of two routers with one address, only the first is asked: the other's operations are 405."""
+    paths = described.get_openapi_schema()["paths"]
+    calls = [(method.upper(), path.replace("{number}", "1")) for path in paths for method in paths[path]]
+    assert [call for call in calls if Client().generic(*call).status_code == 405] == []
+
+
 @pytest.mark.parametrize("path", ["/api/v1/openapi.json", "/api/agent/v1/openapi.json", "/api/docs"])
 def test_the_documentation_is_for_those_who_are_signed_in(mira: User, path: str) -> None:
     assert Client().get(path).status_code in (302, 401)
