@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
+_quiet = partial(subprocess.run, check=True, stdout=subprocess.DEVNULL)
+
 
 def programs() -> Path | None:
     """The folder of `initdb` and `pg_ctl`: from PATH, or where Debian keeps the newest."""
@@ -26,21 +28,37 @@ def why_not() -> str | None:
     return None if programs() else "PostgreSQL's `initdb` is not installed (apt install postgresql)"
 
 
+class Cluster:
+    """A cluster in `folder`, not started. Only a `durable` one waits for the disk: the others have nothing to lose."""
+
+    def __init__(self, folder: Path, *, durable: bool = False) -> None:
+        tools = programs()
+        assert tools is not None, "ask why_not() first"
+        data, port = folder / "pgdata", _free_port()
+        _quiet([tools / "initdb", "-D", data, "-U", "gpulayer", "-A", "trust", "-E", "UTF8", "--no-sync"])
+        self.url = f"postgres://gpulayer@127.0.0.1:{port}/postgres"
+        self._settings = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories="
+        self._settings += "" if durable else " -c fsync=off"
+        self._control = [tools / "pg_ctl", "-D", data, "-l", folder / "postgresql.log", "-w"]
+
+    def start(self) -> None:
+        """Start it, or start it again; it answers then."""
+        _quiet([*self._control, "-o", self._settings, "start"])
+
+    def stop(self) -> None:
+        """At once, as a crash: nothing is written that was not before."""
+        _quiet([*self._control, "-m", "immediate", "stop"])
+
+
 @contextmanager
 def cluster(folder: Path) -> Iterator[str]:
-    """Run a cluster in `folder`; gives its DATABASE_URL. It does not wait for the disk: it has nothing to lose."""
-    tools = programs()
-    assert tools is not None, "ask why_not() first"
-    data, port = folder / "pgdata", _free_port()
-    quiet = partial(subprocess.run, check=True, stdout=subprocess.DEVNULL)
-    quiet([tools / "initdb", "-D", data, "-U", "gpulayer", "-A", "trust", "-E", "UTF8", "--no-sync"])
-    settings = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
-    control = [tools / "pg_ctl", "-D", data, "-l", folder / "postgresql.log", "-w"]
-    quiet([*control, "-o", settings, "start"])
+    """Run a cluster in `folder`; gives its DATABASE_URL."""
+    made = Cluster(folder)
+    made.start()
     try:
-        yield f"postgres://gpulayer@127.0.0.1:{port}/postgres"
+        yield made.url
     finally:
-        quiet([*control, "-m", "immediate", "stop"])
+        made.stop()
 
 
 def _free_port() -> int:

@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 import psutil
 
-from tests.faults.database import Database
+from tests.faults.database import Database, database_of_its_own
 from tests.faults.invariants import ENDED, violations
 from tests.faults.ledger import Ledger
 from tests.faults.proxy import Proxy
@@ -128,7 +128,7 @@ class Rig:
             self._stack.callback(self.ledger.close)
             given = SCALED | {"GPULAYER_AGENT": "no"} | environment
             if "DATABASE_URL" in os.environ and "DATABASE_URL" not in environment:
-                given["DATABASE_URL"] = os.environ["DATABASE_URL"]
+                given["DATABASE_URL"] = self._stack.enter_context(database_of_its_own(os.environ["DATABASE_URL"]))
             self.up = self._stack.enter_context(Installation(folder, **given)).ready()
             self.database = Database(self.up.data, given.get("DATABASE_URL"))
             self.token = json.loads((self.up.data / "cli.json").read_text())["token"]
