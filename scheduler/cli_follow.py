@@ -20,20 +20,27 @@ def follow(people: People, job_id: str, *, with_log: bool) -> dict[str, Any]:
     try:
         while True:
             found: dict[str, Any] = people.get(job_path(job_id))
-            why = "" if found["state"] == "succeeded" else found["short_answer"] or ""
-            state = found["state"].replace("_", " ")
-            news = f"{job_id} {why if why.startswith(state) else f'{state}: {why}'.removesuffix(': ')}"
+            over = found["state"] in ENDED
+            if with_log and over:  # all that it wrote, then how it ended
+                copy.more()
+            news = _news(found)
             if news != told:
                 click.echo(news, err=True)
                 told = news
+            if over:
+                return found
             if with_log:
                 copy.more()
-            if found["state"] in ENDED:
-                return found
             sleep(POLL_SECONDS)
     except KeyboardInterrupt:
         click.echo(f"\n{job_id} goes on; `gpulayer job cancel {job_id}` ends it", err=True)
         sys.exit(LEFT)
+
+
+def _news(found: dict[str, Any]) -> str:
+    state = found["state"].replace("_", " ")
+    why = "" if state == "succeeded" else found["short_answer"] or ""
+    return f"{found['job_id']} {why if why.startswith(state) else f'{state}: {why}'.removesuffix(': ')}"
 
 
 def exit_as(found: dict[str, Any]) -> None:

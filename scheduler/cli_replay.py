@@ -20,6 +20,7 @@ from scheduler.core.parsing import parse_queue_entry, parse_worker
 from scheduler.core.schedule import schedule
 from scheduler.core.spec import Policy, QueueEntry
 from scheduler.core.why import to_document
+from scheduler.core.words import counted
 
 Document = dict[str, Any]
 DIFFERS = 1
@@ -113,7 +114,7 @@ def _print(found: Document, made: Replay, other: Other | None, what: str) -> Non
     say(f"{made.entry.job_id}  {made.entry.spec.name}  decided by pass {found['pass_number']:,} at {made_at} UTC")
     say(f"as kept: {answer(made.entry, made.kept).lead}")
     if made.same_bytes:
-        say(f"decided again here, on {len(made.fleet.workers):,} workers: the same, byte for byte")
+        say(f"decided again here, on {counted(len(made.fleet.workers), 'worker')}: the same, byte for byte")
     else:
         say(f"decided again here: not the same bytes{'' if found['same_rules'] else '; the rules have changed since'}")
         print_difference(difference((made.entry, made.kept), (made.entry, made.again)))

@@ -53,9 +53,9 @@ def answer(
     """
     if decision.outcome is Outcome.PLACED:
         return _placed(entry, decision, state, exit_code)
-    if state == "cancelled":
-        return Answer(state, "Cancelled before it was placed.", _unplaced(entry, decision, clock, closely).more)
     said = _unplaced(entry, decision, clock, closely)
+    if state == "cancelled":
+        return Answer(state, "Cancelled before it was placed.", (f"When it was last considered: {said.lead}.",))
     if decision.outcome is Outcome.WAITING:
         kind = "reserved" if _all_reserved(decision) else "waiting"
         return Answer(kind, f"{capital(kind)[:-1]}: {said.lead}.", said.more)

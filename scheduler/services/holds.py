@@ -122,10 +122,10 @@ def extend_hold(*, job: Job, seconds: int, actor: str, now: datetime) -> Job:
             raise Refused("not_held", f"{job.job_id} holds nothing now; only a running hold can be extended")
         until, latest = job.hold_until + timedelta(seconds=seconds), latest_end(job)
         if until > latest:
-            left = int((latest - job.hold_until).total_seconds())
+            left = int((latest - job.hold_until).total_seconds()) // 60
             detail = (
                 f"{job.job_id} can last until {latest:%Y-%m-%d %H:%M} UTC: {LONGER.total_seconds() / 3600:.0f} hours "
-                f"past its first end, {LONGEST.days} days in all; {left:,} more seconds are left"
+                f"past its first end, {LONGEST.days} days in all; it can be made up to {left:,} minutes longer"
             )
             raise Refused("hold_too_long", detail)
         _set_until(job, until, actor=actor, now=now, verb="hold_extended")

@@ -7,11 +7,14 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+import click
 import pytest
+from click.testing import CliRunner
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from scheduler.cli_follow import exit_code_of
+from gpulayer_site.client import connect
+from scheduler.cli_follow import exit_code_of, follow
 from scheduler.models import Job, Task
 from scheduler.services.logs import append_log
 from scheduler.services.machines import move_job
@@ -172,6 +175,20 @@ def test_following_a_log_ends_with_the_job(cli: Commands, server: Server, a_mach
     written(job_id, (b"o", "all of it\n"))
     over(job_id)
     assert cli("job", "logs", job_id, "-f").stdout == "all of it\n"
+
+
+def test_how_it_ended_is_said_after_all_that_it_wrote(
+    cli: Commands, server: Server, a_machine: Callable[..., Worker]
+) -> None:
+    a_machine()
+    job_id = submitted(cli)
+    server.until(lambda: Job.objects.get().state == "assigned")
+    written(job_id, (b"o", "all of it\n"))
+    over(job_id)
+    followed = CliRunner().invoke(
+        click.Command("follow", callback=lambda: follow(connect(), job_id, with_log=True)), env=cli.environment
+    )
+    assert followed.output == f"all of it\n{job_id} succeeded\n"
 
 
 def test_cancelling_says_what_became_of_it(cli: Commands) -> None:

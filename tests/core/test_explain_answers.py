@@ -181,7 +181,9 @@ def test_an_ended_job_that_never_ran_says_why() -> None:
 
 
 def test_a_job_cancelled_while_it_waited_says_so() -> None:
-    assert answered(a_job(gpus=8), busy("w1", 0), state="cancelled").lead == "Cancelled before it was placed."
+    said = answered(a_job(gpus=8), busy("w1", 0), state="cancelled")
+    assert said.lead == "Cancelled before it was placed."
+    assert said.more == ("When it was last considered: only w1 can run this job, and it is not free now.",)
 
 
 def test_the_closest_worker_is_named_with_its_figures() -> None:
