@@ -4,7 +4,9 @@
 
 Words: `sleep:S` (seconds), `lines:N` (numbered lines on standard output), `deaf` (SIGTERM is ignored),
 `daemon:S` (leaves a process behind in a session of its own), `kill-parents` (SIGKILL to everything above it that is
-gpulayer's), `exit:N`. One line a fact, in one write: `job,task,fence,devices,what,boottime_ns,pid`.
+gpulayer's), `flood:MB` and `endless:MB` (that much at full speed, in lines or without an end of line), `ticks:S` (ten
+times a second the instant at which it is written), `bomb:N` (so many processes at once), `hog:MB` (that much RAM),
+`exit:N`. One line a fact, in one write: `job,task,fence,devices,what,boottime_ns,pid`.
 """
 
 import os
@@ -45,6 +47,8 @@ def main() -> int:
             leave_behind(float(value), note)
         elif name == "kill-parents":
             kill_parents()
+        elif name in LOADS:
+            LOADS[name](int(value))
         elif name == "exit":
             code = int(value)
     note("END")
@@ -60,6 +64,51 @@ def leave_behind(seconds: float, note) -> None:  # type: ignore[no-untyped-def]
             time.sleep(seconds)
         os._exit(0)
     os.wait()
+
+
+def flood(megabytes: int) -> None:
+    """Lines at full speed."""
+    block = (b"." * 99 + b"\n") * 10_000
+    for _ in range(megabytes):
+        sys.stdout.buffer.write(block)
+    sys.stdout.flush()
+
+
+def endless(megabytes: int) -> None:
+    """One line, with NULs and bytes that are no text."""
+    block = (b"\0\xff" + b"." * 98) * 10_000
+    for _ in range(megabytes):
+        sys.stdout.buffer.write(block)
+    sys.stdout.flush()
+
+
+def ticks(seconds: int) -> None:
+    """Ten lines a second: the nanoseconds of CLOCK_BOOTTIME."""
+    for _ in range(10 * seconds):
+        print(time.clock_gettime_ns(time.CLOCK_BOOTTIME), flush=True)
+        time.sleep(0.1)
+
+
+def bomb(processes: int) -> None:
+    """Fork until it is refused, or this often; the processes stay for a while. Refused: an error, as anywhere."""
+    for number in range(processes):
+        print("alive", number, flush=True)
+        if os.fork() == 0:
+            time.sleep(5)
+            os._exit(0)
+    time.sleep(5)
+
+
+def hog(megabytes: int) -> None:
+    """Take RAM and use all of it."""
+    taken = []
+    for number in range(megabytes):
+        print("taken", number, flush=True)
+        taken.append(bytearray(b"x" * 1_000_000))
+    time.sleep(1)
+
+
+LOADS = {"flood": flood, "endless": endless, "ticks": ticks, "bomb": bomb, "hog": hog}
 
 
 def kill_parents() -> None:
