@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: how fast jobs are decided, and what is stored of it, for fleets of several sizes.
+"""`python -m benchmarks`: how fast jobs are decided and start, and what is stored of it, for fleets of several sizes.
 
 Generated fleets and queues; before these a trace, where one is given as a folder of documents.
 """
@@ -25,8 +25,9 @@ STORED = (None, 10_000)
 """Workers of the fleets whose decisions are stored; None: as many as the trace has, or a thousand."""
 QUICKLY = ("--starts", "200", "--waiting", "100")
 FEW_LOGS = ("--megabytes", "50", "--lines", "20000")
+FEW_STARTS = ("--jobs", "50")
 COMPARED = 5
-PARTS = ("deciding", "storing", "logs")
+PARTS = ("deciding", "storing", "logs", "starting")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     failed = max(failed, _storing(options) if "storing" in parts else 0)
-    return max(failed, _logs(options) if "logs" in parts else 0)
+    failed = max(failed, _whole("logs", FEW_LOGS, options) if "logs" in parts else 0)
+    return max(failed, _whole("starting", FEW_STARTS, options) if "starting" in parts else 0)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -77,9 +79,9 @@ def _storing(options: argparse.Namespace) -> int:
     return max(codes)
 
 
-def _logs(options: argparse.Namespace) -> int:
-    """In a process of its own: what it starts needs more than the decisions do."""
-    command = [sys.executable, "-m", "benchmarks.logs", *(FEW_LOGS if options.quick else ())]
+def _whole(part: str, few: Sequence[str], options: argparse.Namespace) -> int:
+    """A whole installation, in a process of its own: what it starts needs more than the decisions do."""
+    command = [sys.executable, "-m", f"benchmarks.{part}", *(few if options.quick else ())]
     return subprocess.run(command, check=False).returncode
 
 
