@@ -27,7 +27,7 @@ from workers.agent.preparing import Host
 from workers.agent.probe import Identity, Probe
 from workers.agent.reporting import Session
 from workers.agent.rules import Rules
-from workers.agent.transport import AddressError, RefusedError, Transport, UnreachableError
+from workers.agent.transport import AddressError, RefusedError, Transport, UnreachableError, checked_url
 
 ENROLMENT_PREFIX = "gle_"
 ANSWER_BYTES = 8 * 1024 * 1024
@@ -71,6 +71,7 @@ def run_agent(start: Start) -> None:
     _check_user(start)
     folder = AgentFolder(start.data)
     try:
+        checked_url(start.url, allow_http=start.allow_http)  # before a token is asked for
         with ExitStack() as stack:
             stack.enter_context(closing(folder.lock()))
             probe_environments = environments(start.environments, folder.root)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpulayer_site.client import Config, Failure, config_files, find_config
+from gpulayer_site.client import Config, Failure, People, config_files, find_config
 from tests.cli.conftest import Commands
 from tests.live import Server
 
@@ -83,6 +83,14 @@ def test_a_token_does_not_travel_unencrypted(without_server: Commands) -> None:
     result = without_server("job", "list", GPULAYER_URL="http://gpu.example", GPULAYER_TOKEN="glu_x")
     assert result.exit_code == 3
     assert "unencrypted" in result.stderr
+
+
+def test_it_may_go_to_this_host_by_another_of_its_addresses(tmp_path: Path, without_server: Commands) -> None:
+    configured(tmp_path / "data", "http://192.0.2.1:9", "glu_x")
+    said = [without_server("job", "list", GPULAYER_DATA=str(tmp_path / "data")).stderr]
+    (tmp_path / "data" / "up.lock").touch()
+    People(find_config({"GPULAYER_DATA": str(tmp_path / "data")})).close()
+    assert "unencrypted" in said[0]
 
 
 @live

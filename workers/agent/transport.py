@@ -148,8 +148,8 @@ def checked_url(url: str, *, allow_http: bool) -> str:
         raise AddressError(f"{url!r} is no server address: write it as https://host or http://127.0.0.1:8000")
     if parts.scheme == "http" and not allow_http and not is_loopback(url):
         raise AddressError(
-            f"{url} would send the token unencrypted: use https, or --allow-http (GPULAYER_ALLOW_HTTP=1) "
-            "on a network that you trust"
+            f"{url} would send the token unencrypted: use https, or, on a network that you trust, "
+            "GPULAYER_ALLOW_HTTP=1 (`worker start` also takes --allow-http)"
         )
     return url.rstrip("/")
 
