@@ -1,8 +1,9 @@
-"""Runs every test in five parts, and closes with one line that counts them all.
+"""Runs every test in six parts, and closes with one line that counts them all.
 
-1. the core on a bare Python, without Django; 2. the rest on SQLite; 3. what touches the database again on PostgreSQL;
-4. distributed jobs with real torch, in an environment of their own; 5. the pages in Chromium. What a machine lacks is
-left out with a line that says so; with GPULAYER_NO_SKIPS=1 that is a failure. `--soak` runs the whole counts instead.
+1. the core on a bare Python, without Django; 2. the rest on SQLite; 3. faults put into whole installations; 4. what
+touches the database again on PostgreSQL, and the faults that matter there; 5. distributed jobs with real torch, in an
+environment of their own; 6. the pages in Chromium. What a machine lacks is left out with a line that says so; with
+GPULAYER_NO_SKIPS=1 that is a failure. `--soak` runs the whole counts instead.
 """
 
 import os
@@ -27,6 +28,9 @@ _BARE = ("-p", "no:django", "-p", "no:xdist", "-p", "no:playwright", "-p", "no:s
 _LAWS = ("tests/core/test_laws.py",)
 _RACES = ("tests/scheduler/test_races.py", "-p", "no:playwright", "-p", "no:schemathesis", "-p", "no:xdist")
 SOAK_ROUNDS = 20
+_FAULTS = ("tests/faults", "-p", "no:xdist", "-p", "no:playwright", "-p", "no:schemathesis")
+"""One at a time: each is a whole installation, with clocks that run sixty times as fast."""
+_FAULTS_ON_POSTGRES = "f3_ or f10_ or f18_ or f21_"
 _TWO_AT_ONCE = ("-n", "2", "--dist", "worksteal", "-p", "no:playwright")
 _DATABASE_TESTS = (
     "tests/scheduler", "tests/workers", "tests/api", "tests/site", "tests/pages", "tests/house/test_production.py"
@@ -83,26 +87,34 @@ class Runner:
 
 
 def everyday(runner: Runner) -> None:
-    """The five parts, without the soak counts."""
+    """The six parts, without the soak counts."""
     runner.part("core without Django", "tests/core", "-m", "not soak", *_BARE)
-    rest = ("tests", "--ignore", "tests/core", "--ignore", "tests/browser", "--ignore", "tests/gangs")
+    elsewhere = ("tests/core", "tests/browser", "tests/gangs", "tests/faults")
+    rest = ("tests", *(word for folder in elsewhere for word in ("--ignore", folder)))
     runner.part("everything else on SQLite", *rest, "-m", "not soak and not postgres", *_TWO_AT_ONCE)
+    runner.part("faults", *_FAULTS, "-m", "not soak and not postgres")
     with ExitStack() as stack:
         url = os.environ.get("DATABASE_URL") or _own_postgres(runner, stack)
         if url:
             runner.part("on PostgreSQL", *_DATABASE_TESTS, "-m", "not soak", *_TWO_AT_ONCE, DATABASE_URL=url)
+            runner.part("faults on PostgreSQL", *_FAULTS, "-k", _FAULTS_ON_POSTGRES, "-m", "not soak", DATABASE_URL=url)
     _gangs(runner)
     _browser(runner)
 
 
 def soak(runner: Runner) -> None:
     """The whole counts; and laws and races again and again, with other examples and other interleavings each time."""
-    runner.part("whole counts", "tests", "-m", "soak and not postgres", "-p", "no:playwright")
+    runner.part(
+        "whole counts", "tests", "--ignore", "tests/faults", "-m", "soak and not postgres", "-p", "no:playwright"
+    )
+    runner.part("all faults", *_FAULTS, "-m", "not postgres")
     for number in range(1, SOAK_ROUNDS + 1):
         runner.part(f"laws {number} of {SOAK_ROUNDS}", *_LAWS, *_BARE)
         runner.part(f"races {number} of {SOAK_ROUNDS}", *_RACES)
     with ExitStack() as stack:
         url = os.environ.get("DATABASE_URL") or _own_postgres(runner, stack)
+        if url:
+            runner.part("all faults on PostgreSQL", *_FAULTS, DATABASE_URL=url)
         for number in range(1, SOAK_ROUNDS + 1) if url else ():
             runner.part(f"races on PostgreSQL {number} of {SOAK_ROUNDS}", *_RACES, DATABASE_URL=str(url))
 

@@ -39,7 +39,9 @@ def test_f10_nothing_acknowledged_is_lost_though_the_database_crashes_again_and_
         thread.start()
         jobs = []
         while not crashed.is_set() or len(jobs) < 5 * crashes:
-            jobs.append(rig.submit("lines:5", "sleep:0.1", key=f"f10-{len(jobs)}"))
+            if len(jobs) < 15 * crashes:
+                jobs.append(rig.submit("lines:5", "sleep:0.1", key=f"f10-{len(jobs)}"))
+            rig.job(jobs[-1])
         thread.join()
         assert len(set(jobs)) == len(jobs)
         assert {job["state"] for job in rig.over(*jobs, seconds=120)} == {"succeeded"}
