@@ -12,7 +12,7 @@ from gpulayer_site.up import linux
 from gpulayer_site.up.parts import Recipe
 
 _FIRST_DELAY, _LONGEST_DELAY = 0.5, 30.0
-# Who had been ready can start: it is needed again soon, whatever ended it.
+# Who was ready before can start: it is needed again soon, whatever ended it.
 _LONGEST_DELAY_OF_READY = 4.0
 # Who ran for this long had started well: its next crash is a new story.
 _STEADY_SECONDS = 60.0
@@ -27,7 +27,7 @@ class Part:
         self.process: subprocess.Popen[bytes] | None = None
         self.ready = False
         self.was_ready = False
-        """Whether it was before it ended the last time."""
+        """Whether it ever was: then it can start."""
         self.crashes = 0
         self.restart_at: float | None = None
         self._started_at = 0.0
@@ -79,7 +79,7 @@ class Part:
             yield self._rest.decode(errors="replace")
         assert self.process.stdout is not None
         self.process.stdout.close()
-        self.process, self.was_ready, self.ready = None, self.ready, False
+        self.process, self.was_ready, self.ready = None, self.was_ready or self.ready, False
 
     def restart_later(self) -> float:
         """Plan the next start and return in how many seconds: twice as long after each crash."""
