@@ -133,7 +133,9 @@ class Rig:
             self.database = Database(self.up.data, given.get("DATABASE_URL"))
             self.token = json.loads((self.up.data / "cli.json").read_text())["token"]
             self.people = self._stack.enter_context(
-                httpx.Client(base_url=f"{self.up.url}/api/v1/", headers={"Authorization": f"Bearer {self.token}"})
+                httpx.Client(
+                    base_url=f"{self.up.url}/api/v1/", headers={"Authorization": f"Bearer {self.token}"}, timeout=20
+                )
             )
             self.agents = [self.add(f"w{place + 1}", devices).start() for place in range(agents)]
             self.until(lambda: self.online() == agents, "the agents register")
@@ -167,6 +169,7 @@ class Rig:
             try:
                 answer = self.people.post("jobs", json=whole, headers=headers)
             except httpx.TransportError:
+                threading.Event().wait(LOOK_SECONDS)
                 continue
             if answer.status_code < 500:
                 assert answer.status_code in (200, 201), answer.text

@@ -49,7 +49,7 @@ def now_and_then(act, *, seed, least=0.2, most=1.0):
 @pytest.mark.parametrize("submits", [30, whole(200)])
 def test_f1_each_acknowledged_submit_exists_once_though_the_web_server_is_killed(rig, submits):
     # For the cloud, where nobody is: they only wait.
-    with now_and_then(lambda: kill_web(rig), seed=rig.seed) as kills:
+    with now_and_then(lambda: kill_web(rig), seed=rig.seed, least=1.0, most=3.0) as kills:
         jobs = [rig.submit(key=f"f1-{submits}-{n}", gpus=0, target="cloud") for n in range(submits)]
         rig.until(lambda: kills, "it is killed at least once")
     assert len(set(jobs)) == submits
