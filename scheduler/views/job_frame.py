@@ -183,7 +183,9 @@ def _failure(frame: Frame) -> tuple[str, str] | None:
     is_told = job.failure_code in SAID_BY_THE_ANSWER and not (job.started_at and job.spec.get("distributed"))
     if not job.failure_code or is_told:
         return None
-    return capital(job.failure_text or "it failed"), job.failure_code
+    said = job.failure_text or "it failed"
+    named_first = frame.task is not None and said.startswith(frame.task.worker.name)  # names keep their case
+    return f"{said}." if named_first else capital(said), job.failure_code
 
 
 def _tiers(rec: Recorded) -> tuple[TierStep, ...]:

@@ -52,6 +52,8 @@ def submit(request: HttpRequest) -> HttpResponse:
     """The form; a POST submits it, or only changes over to the other view of the same document."""
     if request.method == "GET":
         draft, view = _blank(request), request.GET.get("as")
+        if view == "yaml":
+            draft = _with_example(draft)
         return _page(request, _held(draft) if view == "hold" else draft, yaml=view == "yaml")
     draft = _draft(request)
     act = request.POST.get("act", "submit")
@@ -109,9 +111,14 @@ def _changed_over(request: HttpRequest, draft: Draft, *, to_yaml: bool) -> HttpR
         return _page(request, draft, yaml=False)
     if not to_yaml and not isinstance(draft.document, dict):
         return _page(request, _checked(draft), yaml=True)
-    if to_yaml and draft.document == UNTOUCHED:
-        draft = replace(draft, text=EXAMPLE, document=read_text(EXAMPLE, format="yaml"))
-    return _page(request, draft, yaml=to_yaml)
+    return _page(request, _with_example(draft) if to_yaml else draft, yaml=to_yaml)
+
+
+def _with_example(draft: Draft) -> Draft:
+    """The draft, or the example where nothing has been written yet."""
+    if draft.document != UNTOUCHED:
+        return draft
+    return replace(draft, text=EXAMPLE, document=read_text(EXAMPLE, format="yaml"))
 
 
 def _draft(request: HttpRequest) -> Draft:
@@ -145,7 +152,7 @@ def _blank(request: HttpRequest) -> Draft:
     """A new document, or that of an earlier job to begin from."""
     earlier = asked_of(request.GET, ("like",)).get("like")
     if not earlier:
-        return Draft(SubmitForm.from_document(dict(UNTOUCHED)), EXAMPLE, dict(UNTOUCHED), ())
+        return Draft(SubmitForm.from_document(dict(UNTOUCHED)), "", dict(UNTOUCHED), ())
     job = get_object_or_404(Job, job_id=earlier)
     document = document_to_clone(_user(request), job)
     return _drafted(document, of_job(_user(request), job), text=yaml_of(document))
