@@ -12,7 +12,7 @@ from django.utils import timezone
 from scheduler.core.explain import size
 from scheduler.core.fleet import EnvironmentView, WorkerFacts, WorkerView
 from workers.devices import DeviceBox, device_boxes, free_count, summary
-from workers.models import Liveness, Worker
+from workers.models import Intent, Liveness, Worker
 from workers.moments import duration
 
 FRESH_SECONDS = 20
@@ -82,7 +82,7 @@ class WorkerRow:
         if view.unhealthy:
             return "unhealthy", "Unhealthy"
         if view.draining:
-            return "draining", "Draining"
+            return "draining", "Drained" if self.worker.intent == Intent.DRAINED else "Draining"
         if view.facts.reserved_for:
             until = view.facts.reserved_until
             return "rsv", f"Reserved until {until:%H:%M} UTC" if until else "Reserved"

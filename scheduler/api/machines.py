@@ -16,6 +16,7 @@ from scheduler.core.fleet import WorkerView
 from scheduler.services.leaving import retire_worker
 from workers.api import IntentOut, actor_of, operators_only
 from workers.devices import device_boxes, free_count, summary
+from workers.models import Intent, Worker
 from workers.refusals import NotFound
 from workers.services.offers import offer_of
 from workers.wire import refusals
@@ -62,7 +63,7 @@ def worker_document(row: queries.WorkerRow) -> dict[str, Any]:
         "name": worker.name,
         "origin": worker.origin,
         "simulated": worker.simulated,
-        "state": _states(view),
+        "state": _states(worker, view),
         "note": view.state_note if view else "",
         "last_seen_at": worker.last_seen_at,
         "gpus": summary(view) if view else "not reported yet",
@@ -84,8 +85,9 @@ def worker_document(row: queries.WorkerRow) -> dict[str, Any]:
     }
 
 
-def _states(view: WorkerView | None) -> list[str]:
+def _states(worker: Worker, view: WorkerView | None) -> list[str]:
     if view is None:
         return ["enrolled"]
-    stated = (("draining", view.draining), ("unhealthy", view.unhealthy))
+    drained = "drained" if worker.intent == Intent.DRAINED else "draining"
+    stated = ((drained, view.draining), ("unhealthy", view.unhealthy))
     return ["online" if view.online else "offline", *(name for name, so in stated if so)]

@@ -197,7 +197,7 @@ class TaskOnOut(Answer):
 
 
 class WorkerOut(Answer):
-    """A worker as a pass would see it now. `state`: online, offline, draining, unhealthy; enrolled: never seen."""
+    """A worker as it is now. `state`: online, offline, draining, drained, unhealthy; enrolled: never seen."""
 
     name: str
     origin: str

@@ -140,6 +140,8 @@ class TestLive:
         again = page.get("/workers", headers={**HTMX, "HX-PTag": first.headers["HX-PTag"]})
         assert again.status_code == 200
         assert "Draining" in again.content.decode()
+        changed(worker, intent="drained")
+        assert ">Drained<" in re.sub(r"\s*([<>])\s*", r"\1", text(page, "/workers", **HTMX))
 
     def test_the_counts_of_the_tabs_change_with_the_rows(self, page, mira):
         many_jobs(3, mira)

@@ -186,7 +186,6 @@ class TaskRun:
             if self._stop_wanted:
                 shim.stop(*self._stop_wanted)
         if shim.is_alive():
-            log.info("%s: it ran on, and is taken up again", self.name)
             self._until_started(shim)
         self._report(record)
         return True
