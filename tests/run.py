@@ -28,7 +28,8 @@ _BARE = ("-p", "no:django", "-p", "no:xdist", "-p", "no:playwright", "-p", "no:s
 _LAWS = ("tests/core/test_laws.py",)
 _RACES = ("tests/scheduler/test_races.py", "-p", "no:playwright", "-p", "no:schemathesis", "-p", "no:xdist")
 SOAK_ROUNDS = 20
-_FAULTS = ("tests/faults", "-p", "no:xdist", "-p", "no:playwright", "-p", "no:schemathesis")
+# Each waits for clocks most of the time: two installations at once.
+_FAULTS = ("tests/faults", "-n", "2", "--dist", "loadfile", "-p", "no:playwright", "-p", "no:schemathesis")
 """One at a time: each is a whole installation, with clocks that run sixty times as fast."""
 _FAULTS_ON_POSTGRES = "f3_ or f10_ or f18_ or f21_"
 _TWO_AT_ONCE = ("-n", "2", "--dist", "worksteal", "-p", "no:playwright")

@@ -45,7 +45,7 @@ class Agent:
         self.rig = rig
         self.name = name
         self.data = rig.folder / "agents" / name
-        self.devices = [f"GPU-{rig.number}-{name}-{index}" for index in range(devices)]
+        self.devices = [f"GPU-{os.getpid()}-{rig.number}-{name}-{index}" for index in range(devices)]
         self.proxy = through or Proxy(rig.up.url, seed=seed)
         self._words = words
         self._log = (rig.folder / f"{name}.log").open("ab")

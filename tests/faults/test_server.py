@@ -148,7 +148,8 @@ def test_f11_the_database_is_whole_after_its_writers_were_killed(rig, kills):
         lambda: kill_web(rig) if chance.random() < 0.5 else rig.kill_part(*WORKER), seed=rig.seed
     ) as done:
         while len(done) < kills:
-            jobs.append(rig.submit("sleep:0.05"))
+            jobs += [rig.submit("sleep:0.05") for _ in range(2)]
+            rig.over(*jobs)
     assert {job["state"] for job in rig.over(*jobs, seconds=120)} == {"succeeded"}
     if "DATABASE_URL" not in os.environ:
         assert rig.database.one("PRAGMA integrity_check") == "ok"
