@@ -195,7 +195,7 @@ def _lines(figures: Figures) -> list[tuple[str, str]]:
             (f"{name}: on average, at most", f"{1000 * usual:,.0f}, {1000 * most:,.0f} ms")
             for name, (usual, most) in figures.phases.items()
         ),
-        ("all of it, with the agents' reports", f"{figures.seconds:,.0f} s"),
+        ("all of it", f"{figures.seconds:,.0f} s"),
         ("peak memory of the process", f"{figures.memory / MILLION:,.0f} MB"),
         ("kept decisions the same again, byte for byte", f"{figures.same:,} of {figures.compared:,}"),
     ]
