@@ -49,6 +49,13 @@ def test_stopping_asks_first(run: Run) -> None:
     assert b"asked" in task.output
 
 
+def test_a_hold_that_is_let_go_of_is_released_and_no_failure(run: Run) -> None:
+    task = run()
+    assert task.shim.stop("cancelled", 30.0)
+    assert task.over()["exit_code"] == 0
+    assert b"gpulayer: released\n" in task.output
+
+
 def test_what_does_not_end_when_asked_is_killed_when_its_grace_is_over(run: Run) -> None:
     task = run(*sh(DEAF)).after_it_says(b"ready")
     began = time.monotonic()

@@ -146,7 +146,7 @@ class Watch:
         if self._stopped is not None:
             return
         self._stopped = {"cause": ended_by}
-        self._output.say(why)
+        self._output.say(why if self._pid or ended_by else "released")
         if self._pid:
             self._ladder.stop(grace)
 
