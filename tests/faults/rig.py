@@ -126,7 +126,9 @@ class Rig:
         try:
             self.ledger = Ledger(folder / "ledger")
             self._stack.callback(self.ledger.close)
-            given = SCALED | {"GPULAYER_AGENT": "no"} | environment
+            locks = folder / "locks"  # this rig is one host; beside it others may run on this machine
+            locks.mkdir()
+            given = SCALED | {"GPULAYER_AGENT": "no", "GPULAYER_DEVICE_LOCKS": str(locks)} | environment
             if "DATABASE_URL" in os.environ and "DATABASE_URL" not in environment:
                 given["DATABASE_URL"] = self._stack.enter_context(database_of_its_own(os.environ["DATABASE_URL"]))
             self.up = self._stack.enter_context(Installation(folder, **given)).ready()

@@ -134,4 +134,5 @@ def test_f44_two_servers_or_one_that_is_wrong_cannot_run_two_tasks_on_one_device
     if rig.job(second)["state"] == "paused":
         rig.people.post(f"jobs/{second}/resume")
     assert rig.over(second)[0]["state"] == "succeeded"
+    rig.until(lambda: rig.task(second)["released_at"], "the twin has told that its device is free")
     twin.kill()
