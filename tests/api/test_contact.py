@@ -87,6 +87,7 @@ def test_a_lease_is_not_extended_by_a_beat(agent: Caller, mira: User, clock: Tim
     elif late == "without the task":
         told = beat(agent, seq=6)
     else:
+        Worker.objects.update(instance="the present one")
         told = beat(agent, placed, seq=6, instance="an earlier one")
     assert told["leases"] == []
     assert Attempt.objects.get().leased_until == before
