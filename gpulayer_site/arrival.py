@@ -6,7 +6,9 @@ else: heartbeats must not wait because somebody's network is slow.
 
 from __future__ import annotations
 
+import os
 import socket
+import stat
 import struct
 import threading
 import time
@@ -96,7 +98,10 @@ def cut_stalled(address: str, seconds: float) -> None:
     """Shut down this process's connections with that address that brought nothing for so long. Others stay."""
     for entry in Path("/proc/self/fd").iterdir() if Path("/proc/self/fd").is_dir() else ():
         try:
-            with socket.fromfd(int(entry.name), socket.AF_INET, socket.SOCK_STREAM) as connection:
+            number = int(entry.name)
+            if not stat.S_ISSOCK(os.fstat(number).st_mode):
+                continue  # a socket object of it would not come about, and leave its copy of the number open
+            with socket.fromfd(number, socket.AF_INET, socket.SOCK_STREAM) as connection:
                 info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_DATA_RECEIVED.size)
                 idle = _LAST_DATA_RECEIVED.unpack(info)[0] / 1000
                 if idle >= seconds and connection.getpeername()[0] == address:

@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -102,3 +103,15 @@ def test_a_connection_that_brings_nothing_is_cut_and_another_is_not() -> None:
         assert speaking.recv(1) == b"y"
         for each in (silent, speaking, *accepted):
             each.close()
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_looking_for_it_leaves_nothing_open(tmp_path: Path) -> None:
+    with (tmp_path / "a file").open("w"), socket.create_server(("127.0.0.1", 0)):
+        before = open_files()
+        for _ in range(20):
+            cut_stalled("127.0.0.1", 60)
+        assert open_files() <= before + 1
