@@ -149,7 +149,8 @@ def test_f11_the_database_is_whole_after_its_writers_were_killed(rig, kills):
     ) as done:
         while len(done) < kills:
             jobs += [rig.submit("sleep:0.05") for _ in range(2)]
-            rig.until(lambda many=len(done): len(done) > many, "one more of them is killed")
+            many = len(done)
+            rig.until(lambda many=many: len(done) > many, "one more of them is killed")
     assert {job["state"] for job in rig.over(*jobs, seconds=120)} == {"succeeded"}
     if "DATABASE_URL" not in os.environ:
         assert rig.database.one("PRAGMA integrity_check") == "ok"
