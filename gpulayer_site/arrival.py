@@ -18,8 +18,10 @@ from typing import Any, Protocol
 
 LARGE_BYTES = 64 * 1024
 """Smaller bodies come in one piece with their headers."""
-STALLED_SECONDS = 20.0
-"""A connection of which a body is waited for, and that brought nothing for so long, is taken for dead."""
+STALLED_SECONDS = 25.0
+"""A connection that brought nothing for so long is taken for dead; agents that wait for work are silent for 20."""
+LOOK_SECONDS = 2.0
+"""How often a body that does not come has one look for dead connections."""
 ROOM_SECONDS = 0.5
 """How long a request waits for one of the places; most bodies are there at once."""
 _LAST_DATA_RECEIVED = struct.Struct("@52xI")
@@ -62,9 +64,7 @@ class Room:
 class PatientInput:
     """The body of one request; `cut` is called again and again while it does not come."""
 
-    def __init__(
-        self, source: Source, room: Room, cut: Callable[[], None], *, seconds: float = STALLED_SECONDS
-    ) -> None:
+    def __init__(self, source: Source, room: Room, cut: Callable[[], None], *, seconds: float = LOOK_SECONDS) -> None:
         self._source = source
         self._room = room
         self._cut = cut
@@ -94,8 +94,11 @@ class PatientInput:
             self._cut()
 
 
-def cut_stalled(address: str, seconds: float) -> None:
-    """Shut down this process's connections with that address that brought nothing for so long. Others stay."""
+def cut_stalled(address: str, port: int, seconds: float) -> None:
+    """Shut down the connections that came to `port` here from that address and brought nothing for so long.
+
+    All others of this process stay: those to the database, above all.
+    """
     for entry in Path("/proc/self/fd").iterdir() if Path("/proc/self/fd").is_dir() else ():
         try:
             number = int(entry.name)
@@ -104,7 +107,8 @@ def cut_stalled(address: str, seconds: float) -> None:
             with socket.fromfd(number, socket.AF_INET, socket.SOCK_STREAM) as connection:
                 info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_DATA_RECEIVED.size)
                 idle = _LAST_DATA_RECEIVED.unpack(info)[0] / 1000
-                if idle >= seconds and connection.getpeername()[0] == address:
+                ends = connection.getsockname()[1], connection.getpeername()[0]
+                if idle >= seconds and ends == (port, address):
                     connection.shutdown(socket.SHUT_RDWR)
         except (OSError, ValueError, struct.error):  # no TCP, no peer, or closed meanwhile
             continue
@@ -119,8 +123,9 @@ def patiently(
     def patient(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         length = str(environ.get("CONTENT_LENGTH") or "0")
         if not (length.isascii() and length.isdigit() and int(length[:18]) < LARGE_BYTES):
-            address = str(environ.get("REMOTE_ADDR", ""))
-            body = PatientInput(environ["wsgi.input"], room, lambda: cut_stalled(address, STALLED_SECONDS * 0.75))
+            address, came_to = str(environ.get("REMOTE_ADDR", "")), str(environ.get("SERVER_PORT") or "")
+            port = int(came_to) if came_to.isdecimal() else 0
+            body = PatientInput(environ["wsgi.input"], room, lambda: cut_stalled(address, port, STALLED_SECONDS))
             environ["wsgi.input"] = body
         return application(environ, start_response)
 

@@ -1,8 +1,8 @@
 """Runs every test in six parts, and closes with one line that counts them all.
 
-1. the core on a bare Python, without Django; 2. the rest on SQLite; 3. faults put into whole installations; 4. what
-touches the database again on PostgreSQL, and the faults that matter there; 5. distributed jobs with real torch, in an
-environment of their own; 6. the pages in Chromium. What a machine lacks is left out with a line that says so; with
+1. the core on a bare Python, without Django; 2. the rest on SQLite; 3. the pages in Chromium; 4. distributed jobs with
+real torch, in an environment of their own; 5. faults put into whole installations; 6. what touches the database again
+on PostgreSQL, and the faults that matter there. What a machine lacks is left out with a line that says so; with
 GPULAYER_NO_SKIPS=1 that is a failure. `--soak` runs the whole counts instead.
 """
 
@@ -31,7 +31,7 @@ SOAK_ROUNDS = 20
 # Each waits for clocks most of the time: two installations at once.
 _FAULTS = ("tests/faults", "-n", "2", "--dist", "loadfile", "-p", "no:playwright", "-p", "no:schemathesis")
 """One at a time: each is a whole installation, with clocks that run sixty times as fast."""
-_FAULTS_ON_POSTGRES = "f3_ or f10_ or f18_ or f21_"
+_FAULTS_ON_POSTGRES = "f10_ or f18_"
 _TWO_AT_ONCE = ("-n", "2", "--dist", "worksteal", "-p", "no:playwright")
 _DATABASE_TESTS = (
     "tests/scheduler", "tests/workers", "tests/api", "tests/site", "tests/pages", "tests/house/test_production.py"
@@ -93,14 +93,14 @@ def everyday(runner: Runner) -> None:
     elsewhere = ("tests/core", "tests/browser", "tests/gangs", "tests/faults")
     rest = ("tests", *(word for folder in elsewhere for word in ("--ignore", folder)))
     runner.part("everything else on SQLite", *rest, "-m", "not soak and not postgres", *_TWO_AT_ONCE)
+    _browser(runner)
+    _gangs(runner)
     runner.part("faults", *_FAULTS, "-m", "not soak and not postgres")
     with ExitStack() as stack:
         url = os.environ.get("DATABASE_URL") or _own_postgres(runner, stack)
         if url:
             runner.part("on PostgreSQL", *_DATABASE_TESTS, "-m", "not soak", *_TWO_AT_ONCE, DATABASE_URL=url)
             runner.part("faults on PostgreSQL", *_FAULTS, "-k", _FAULTS_ON_POSTGRES, "-m", "not soak", DATABASE_URL=url)
-    _gangs(runner)
-    _browser(runner)
 
 
 def soak(runner: Runner) -> None:
@@ -143,7 +143,7 @@ def _browser(runner: Runner) -> None:
     if program is None:
         runner.count.leave_out("Chromium", "not installed (apt install chromium), and $CHROMIUM names none")
         return
-    runner.part("in Chromium", "tests/browser", "-m", "not soak", "-p", "no:xdist", CHROMIUM=program)
+    runner.part("in Chromium", "tests/browser", "-m", "not soak", "-n", "2", "--dist", "loadfile", CHROMIUM=program)
 
 
 def _environment(more: dict[str, str]) -> dict[str, str]:

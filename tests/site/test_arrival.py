@@ -92,7 +92,7 @@ def test_a_connection_that_brings_nothing_is_cut_and_another_is_not() -> None:
         while True:  # until one of them has been silent for long enough, and is found
             speaking.sendall(b"x")
             accepted[1].sendall(b"y")  # both ends are this process's
-            cut_stalled("127.0.0.1", 0.3)
+            cut_stalled("127.0.0.1", server.getsockname()[1], 0.3)
             silent.settimeout(0.05)
             try:
                 assert silent.recv(1) == b""
@@ -113,5 +113,16 @@ def test_looking_for_it_leaves_nothing_open(tmp_path: Path) -> None:
     with (tmp_path / "a file").open("w"), socket.create_server(("127.0.0.1", 0)):
         before = open_files()
         for _ in range(20):
-            cut_stalled("127.0.0.1", 60)
+            cut_stalled("127.0.0.1", 1, 60)
         assert open_files() <= before + 1
+
+
+def test_connections_that_this_process_made_itself_are_left_alone() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        socket.create_connection(server.getsockname()) as database,
+        server.accept()[0] as other,
+    ):
+        cut_stalled("127.0.0.1", 1, 0)
+        database.sendall(b"still there")
+        assert other.recv(20) == b"still there"
