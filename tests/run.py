@@ -31,10 +31,10 @@ SOAK_ROUNDS = 20
 # Each waits for clocks most of the time: two installations at once.
 _FAULTS = ("tests/faults", "-n", "2", "--dist", "loadfile", "-p", "no:playwright", "-p", "no:schemathesis")
 """One at a time: each is a whole installation, with clocks that run sixty times as fast."""
-_FAULTS_ON_POSTGRES = "f10_ or f18_"
+_FAULTS_ON_POSTGRES = "f10_"
 _TWO_AT_ONCE = ("-n", "2", "--dist", "worksteal", "-p", "no:playwright")
 _DATABASE_TESTS = (
-    "tests/scheduler", "tests/workers", "tests/api", "tests/site", "tests/pages", "tests/house/test_production.py"
+    "tests/scheduler", "tests/workers", "tests/api", "tests/site", "tests/house/test_production.py"
 )  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def _browser(runner: Runner) -> None:
     if program is None:
         runner.count.leave_out("Chromium", "not installed (apt install chromium), and $CHROMIUM names none")
         return
-    runner.part("in Chromium", "tests/browser", "-m", "not soak", "-n", "2", "--dist", "loadfile", CHROMIUM=program)
+    runner.part("in Chromium", "tests/browser", "-m", "not soak", "-p", "no:xdist", CHROMIUM=program)
 
 
 def _environment(more: dict[str, str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Installation, start
 from tests.browser.fleet import worker
-from tests.browser.test_pages import AXE, LOOKS, RULES, WIDTHS
+from tests.browser.test_pages import AXE, RULES
 from tests.browser.test_walk import SECONDS
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -55,6 +55,8 @@ def places(installation: Installation, long_host: str) -> dict[str, str]:
     }  # fmt: skip
 
 
+LOOKS = (("light", 1440), ("dark", 390))
+WIDTHS = (320, 390, 768, 1440)
 NAMES = (
     "jobs", "workers", "a worker", "enrolment", "waits", "its document", "why", "checks", "why not", "changes",
     "a clone", "asked why not", "outputs", "a hold", "its devices", "extend", "release", "cancel", "drain", "revoke",
