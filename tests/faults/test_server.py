@@ -9,7 +9,6 @@ import threading
 import time
 from contextlib import contextmanager
 
-import httpx
 import pytest
 
 pytestmark = pytest.mark.slow
@@ -154,30 +153,3 @@ def test_f11_the_database_is_whole_after_its_writers_were_killed(rig, kills):
     assert {job["state"] for job in rig.over(*jobs, seconds=120)} == {"succeeded"}
     if "DATABASE_URL" not in os.environ:
         assert rig.database.one("PRAGMA integrity_check") == "ok"
-
-
-def test_f12_a_database_that_is_held_makes_calls_wait_or_come_again_and_loses_no_worker(rig):
-    if "DATABASE_URL" in os.environ:
-        return  # what is held here is the one file of SQLite
-    answers = []
-
-    def ask():
-        job = {"name": "f12", "target": "cloud", "command": ["true"]}
-        answers.append(rig.people.post("jobs", json=job, timeout=60))
-
-    before = rig.database.one("SELECT max(id) FROM workers_event")
-    with rig.database.held():
-        threads = [threading.Thread(target=ask) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        assert rig.people.get("jobs", timeout=60).status_code == 200
-        time.sleep(1.2)  # the time for which it is held is the fault; three heartbeats here are 1.5 s
-    for thread in threads:
-        thread.join()
-    assert {answer.status_code for answer in answers} <= {201, 503}
-    assert all("retry-after" in answer.headers for answer in answers if answer.status_code == 503)
-    fallen = f"SELECT count(*) FROM workers_event WHERE id > {before} AND after IN ('suspect', 'lost')"
-    assert rig.database.one(fallen) == 0
-    for answer in answers:
-        if answer.status_code == httpx.codes.CREATED:
-            rig.cancel(answer.json()["job_id"])
