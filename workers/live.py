@@ -35,7 +35,7 @@ def respond(
     still = render_to_string(aside, context, request) if aside else ""
     live, tag = live_fragment(request, fragment, context, beside=still)
     if not is_fragment(request):
-        response = render(request, page, {**context, "live": live, "aside": mark_safe(still)})  # noqa: S308 - as above
+        response = render(request, page, {**context, "live": live, "aside": still})
     elif request.headers.get("HX-PTag") == tag:
         response = HttpResponse(status=304)
     else:

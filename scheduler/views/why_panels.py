@@ -7,7 +7,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 
 from scheduler.core.answers import capital
 from scheduler.core.decision import Outcome
@@ -38,9 +38,9 @@ LONGEST_KEY = 253
 def whys_or_their_place(request: HttpRequest, job: Job, rec: Recorded) -> SafeString:
     """The panels, or what fetches them."""
     if len(rec.fleet.workers) <= AT_ONCE:
-        return mark_safe(render_to_string("scheduler/_whys.html", whys_context(request, job, rec), request))  # noqa: S308 - a template escaped it
+        return render_to_string("scheduler/_whys.html", whys_context(request, job, rec), request)
     context = {"job": job, "recorded": rec}
-    return mark_safe(render_to_string("scheduler/_whys_place.html", context, request))  # noqa: S308 - as above
+    return render_to_string("scheduler/_whys_place.html", context, request)
 
 
 def whys_context(request: HttpRequest, job: Job, rec: Recorded) -> dict[str, Any]:

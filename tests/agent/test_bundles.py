@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from scheduler.packing import files_in, look_at, pack
+from tests.archives import a_tar
 from workers.agent.bundles import unpack
 from workers.agent.command import DeclinedError, StartFailedError
 from workers.agent.messages import Claim
@@ -58,20 +59,6 @@ def fetch(a_claim: Callable[..., Claim], cache: Path, into: Path) -> Callable[..
     return call
 
 
-def archive(*members: tarfile.TarInfo | tuple[str, bytes]) -> bytes:
-    """A tar of these."""
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as tar:
-        for member in members:
-            if isinstance(member, tarfile.TarInfo):
-                tar.addfile(member)
-            else:
-                info = tarfile.TarInfo(member[0])
-                info.size = len(member[1])
-                tar.addfile(info, io.BytesIO(member[1]))
-    return out.getvalue()
-
-
 def a_member(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
     info = tarfile.TarInfo(name)
     info.type, info.linkname = kind, target
@@ -100,7 +87,7 @@ def test_a_folder_arrives_as_it_was(tmp_path: Path, into: Path, fetch: Callable[
 
 
 def test_what_was_fetched_once_is_not_fetched_again(tmp_path: Path, fetch: Callable[..., None]) -> None:
-    source = Source(archive(("a", b"1" * 5000)))
+    source = Source(a_tar(("a", b"1" * 5000)))
     fetch(source)
     calls = len(source.asked)
     fetch(source, to=tmp_path / "second")
@@ -108,7 +95,7 @@ def test_what_was_fetched_once_is_not_fetched_again(tmp_path: Path, fetch: Calla
 
 
 def test_a_fetch_that_was_cut_goes_on_where_it_was(tmp_path: Path, fetch: Callable[..., None]) -> None:
-    source = Source(archive(("a", b"1" * 5000)), failing=4)
+    source = Source(a_tar(("a", b"1" * 5000)), failing=4)
     with pytest.raises(DeclinedError) as cut:
         fetch(source)
     assert cut.value.why.code == "files_unavailable"
@@ -117,7 +104,7 @@ def test_a_fetch_that_was_cut_goes_on_where_it_was(tmp_path: Path, fetch: Callab
 
 
 def test_a_copy_that_was_damaged_is_fetched_anew(tmp_path: Path, cache: Path, fetch: Callable[..., None]) -> None:
-    source = Source(archive(("a", b"one")), part=10**6)
+    source = Source(a_tar(("a", b"one")), part=10**6)
     fetch(source)
     (kept,) = cache.iterdir()
     kept.write_bytes(b"\0" * kept.stat().st_size)
@@ -126,7 +113,7 @@ def test_a_copy_that_was_damaged_is_fetched_anew(tmp_path: Path, cache: Path, fe
 
 
 def test_what_was_not_used_for_long_goes_first(tmp_path: Path, cache: Path, fetch: Callable[..., None]) -> None:
-    sources = [Source(archive(("a", bytes([number]))), part=10**6) for number in range(3)]
+    sources = [Source(a_tar(("a", bytes([number]))), part=10**6) for number in range(3)]
     names = [hashlib.sha256(source.data).hexdigest() for source in sources]
     for place in (0, 1):
         fetch(sources[place], to=tmp_path / f"to-{place}")
@@ -143,7 +130,7 @@ def test_what_is_not_what_was_announced_goes_back_to_the_queue(
     more: dict[str, Any], into: Path, fetch: Callable[..., None]
 ) -> None:
     with pytest.raises(DeclinedError) as declined:
-        fetch(Source(archive(("a", b"one"))), **more)
+        fetch(Source(a_tar(("a", b"one"))), **more)
     assert declined.value.why.code == "files_unavailable"
     assert not into.exists()
 
@@ -180,7 +167,7 @@ def test_nothing_leaves_the_folder(
 ) -> None:
     before = {path for path in tmp_path.rglob("*") if "cache" not in path.parts}
     with pytest.raises(StartFailedError) as failed:
-        fetch(Source(archive(*members)))
+        fetch(Source(a_tar(*members)))
     assert failed.value.error.code == "files_invalid"
     assert words in failed.value.error.detail
     outside = {path for path in tmp_path.rglob("*") if not {"cache", "files"} & set(path.parts)}
@@ -213,4 +200,4 @@ def test_what_is_no_archive_is_said_to_be_none(data: bytes, fetch: Callable[...,
 
 def test_a_server_that_names_a_path_in_place_of_a_hash_is_not_followed(fetch: Callable[..., None]) -> None:
     with pytest.raises(StartFailedError):
-        fetch(Source(archive(("a", b"x"))), sha256="../" + "a" * 61)
+        fetch(Source(a_tar(("a", b"x"))), sha256="../" + "a" * 61)

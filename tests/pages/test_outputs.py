@@ -21,6 +21,7 @@ from pytest_django.fixtures import Settings
 from scheduler.models import Bundle, Job, OutputFile, Task
 from scheduler.services import bundles
 from scheduler.storage import Key, Kind, storage
+from tests.archives import a_tar
 from tests.factories import a_job, a_pass, a_user, a_worker, changed
 
 pytestmark = pytest.mark.django_db
@@ -39,7 +40,7 @@ def task(mira) -> Task:
     a_worker("w1")
     a_job(owner=mira)
     a_pass(timezone.now())
-    return changed(Task.objects.get(), outputs_path="/data/work/j-1/outputs", outputs_note="link: a link")
+    return changed(Task.objects.get(), outputs_path="/srv/agent/j-1/outputs", outputs_note="link: a link")
 
 
 def left(task: Task, path: str, data: bytes) -> OutputFile:
@@ -65,7 +66,7 @@ def text_of(client: Client, address: str) -> str:
 def test_files_are_listed_with_where_they_lie_and_what_was_left_out(page, task):
     left(task, "model/w.bin", b"x" * 2_500_000)
     text = text_of(page, here(task))
-    for words in ("model/w.bin", "2.5 MB", "/data/work/j-1/outputs", "link: a link", "not all of it yet", "1 file"):
+    for words in ("model/w.bin", "2.5 MB", "/srv/agent/j-1/outputs", "link: a link", "not all of it yet", "1 file"):
         assert words in text
     changed(task, outputs_complete=True)
     assert "all but what stands below" in text_of(page, here(task))
@@ -91,19 +92,6 @@ def test_outputs_are_for_the_owner_and_operators(task, operator):
     assert other.get(f"{here(task)}/{row.pk}").status_code == 403
     assert operator.get(f"{here(task)}/{row.pk}").status_code == 200
     assert operator.get(f"{here(task)}/{row.pk + 1}").status_code == 404
-
-
-def a_tar(*members: tuple[str, bytes] | tarfile.TarInfo) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as tar:
-        for member in members:
-            if isinstance(member, tarfile.TarInfo):
-                tar.addfile(member)
-            else:
-                info = tarfile.TarInfo(member[0])
-                info.size = len(member[1])
-                tar.addfile(info, io.BytesIO(member[1]))
-    return out.getvalue()
 
 
 def a_zip(*members: tuple[str, bytes]) -> bytes:
