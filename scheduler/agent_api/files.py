@@ -9,7 +9,7 @@ from django.utils import timezone
 from ninja import Path, Query, Router
 from pydantic import Field
 
-from scheduler.agent_api.wire import LogOut
+from scheduler.agent_api.wire_tasks import LogOut
 from scheduler.models import TaskState
 from scheduler.services import bundles, outputs
 from scheduler.services.reports import glanced

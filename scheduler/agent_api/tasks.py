@@ -10,7 +10,7 @@ from django.utils import timezone
 from ninja import Path, Query, Router
 
 from scheduler.agent_api.closing import ClosingBearer
-from scheduler.agent_api.wire import (
+from scheduler.agent_api.wire_tasks import (
     CauseIn,
     ClaimIn,
     ClaimOut,
