@@ -147,8 +147,15 @@ class TestLive:
             "() => { window.changes = 0; new MutationObserver(all => { window.changes += all.length }).observe("
             "document.querySelector('#rows table'), {subtree: true, childList: true, characterData: true}) }"
         )
-        with pages.expect_response(lambda response: "/workers" in response.url) as caught:
-            pass
+        # A worker that is late, on a busy machine, is news: looked at are two looks in a row between which nothing was.
+        for _ in range(10):
+            with pages.expect_response(lambda response: "/workers" in response.url and response.status == 304):
+                pass
+            pages.evaluate("window.changes = 0")
+            with pages.expect_response(lambda response: "/workers" in response.url) as caught:
+                pass
+            if caught.value.status == 304:
+                break
         assert caught.value.status == 304
         assert pages.evaluate("window.changes") == 0
 
