@@ -4,15 +4,51 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
+
+from workers.roles import Role, Scope
+
+
+def every_scope() -> list[str]:
+    """What a token without narrower scopes is for."""
+    return list(Scope.values)
+
+
+class Person(models.Model):
+    """What this site knows of a user beyond the name: the role, and what follows from it.
+
+    `User.is_staff` and `is_superuser` say the same of operators and administrators, for Django's admin: one signal
+    keeps them equal.
+    """
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="person")
+    role = models.CharField(max_length=15, choices=Role.choices, default=Role.SUBMITTER)
+    epoch = models.PositiveIntegerField(default=1)
+    """Sessions of an earlier epoch are over: it grows when role, teams or password change."""
+    must_change_password = models.BooleanField(default=False)
+    """The password was set by an administrator: it is good for one sign-in, and for choosing another."""
+    time_zone = models.CharField(max_length=64, blank=True)
+    """An IANA name; empty: as the browser says."""
+
+    class Meta:
+        verbose_name_plural = "people"
+        constraints = [models.CheckConstraint(condition=Q(role__in=Role.values), name="person_role")]
+
+    def __str__(self) -> str:
+        return f"{self.user} ({self.role})"
 
 
 class ApiToken(models.Model):
-    """A person's token for the command line and scripts; it may do what its owner may."""
+    """A person's token for the command line and scripts; it may do what its owner may, or less."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
     hash = models.CharField(max_length=64, unique=True, editable=False)
     prefix = models.CharField("starts with", max_length=12, editable=False)
     note = models.CharField(max_length=100, blank=True)
+    role = models.CharField(max_length=15, choices=Role.choices, default=Role.ADMINISTRATOR)
+    """The most it may do; its owner's role where that is less."""
+    scopes = models.JSONField(default=every_scope)
+    """What it is for: see `workers.roles.Scope`."""
     created_at = models.DateTimeField()
     last_used_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)

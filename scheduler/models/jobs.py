@@ -33,6 +33,8 @@ class Job(models.Model):
     job_id = models.CharField(max_length=40, unique=True)
     """`j-<number>`, as people and agents call it."""
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="jobs")
+    team = models.ForeignKey("auth.Group", null=True, blank=True, on_delete=models.PROTECT, related_name="jobs")
+    """The team that owns it beside its owner; its members may see and change it."""
     name = models.CharField(max_length=253)
     spec = models.JSONField()
     """The canonical job document, without secrets."""
@@ -70,6 +72,7 @@ class Job(models.Model):
         indexes = [
             models.Index(fields=["state", "submitted_at", "id"], name="job_queue"),
             models.Index(fields=["owner", "id"], name="job_by_owner"),
+            models.Index(fields=["team", "id"], name="job_by_team"),
             models.Index(fields=["state", "id"], name="job_by_state"),
         ]
         constraints = [

@@ -23,6 +23,8 @@ class Reservation(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
     cancelled_at = models.DateTimeField(null=True, blank=True)
+    ended_cause = models.CharField(max_length=100, blank=True)
+    """Why it was ended before its time: `cancelled`, `j-12 is over`."""
 
     class Meta:
         ordering = ("-id",)

@@ -2,7 +2,8 @@
 
 from workers.models.access import Credential, EnrolmentToken
 from workers.models.facts import Device, Label, LabelSource, WorkerFacts
-from workers.models.trail import AppendOnlyError, Event
+from workers.models.notices import Notice, NoticeLevel
+from workers.models.trail import AppendOnlyError, Event, TrailSeal
 from workers.models.worker import Health, Intent, Liveness, Origin, Worker
 
 __all__ = [
@@ -16,7 +17,10 @@ __all__ = [
     "Label",
     "LabelSource",
     "Liveness",
+    "Notice",
+    "NoticeLevel",
     "Origin",
+    "TrailSeal",
     "Worker",
     "WorkerFacts",
 ]

@@ -6,6 +6,8 @@ from typing import Any, NoReturn
 
 from django.db import models
 
+from workers.caller import address_now, way_now
+
 
 class AppendOnlyError(TypeError):
     """A row that is written once was about to be changed."""
@@ -57,10 +59,15 @@ class Event(AppendOnly):
     after = models.CharField(max_length=200, blank=True)
     cause = models.CharField(max_length=200, blank=True)
     detail = models.JSONField(default=dict, blank=True)
+    address = models.CharField(max_length=45, blank=True, default=address_now)
+    """Where the call came from; empty for what the server did by itself."""
+    via = models.CharField(max_length=60, blank=True, default=way_now)
+    """By which door: `session`, `token glu_abcd`, `worker`."""
 
     class Meta:
         ordering = ("-id",)
         indexes = [
+            models.Index(fields=["actor", "id"], name="event_by_actor"),
             models.Index(fields=["subject_kind", "subject", "id"], name="event_by_subject"),
             models.Index(fields=["at"], name="event_by_time"),
         ]
@@ -73,3 +80,26 @@ class Event(AppendOnly):
 
     def __str__(self) -> str:
         return f"{self.subject_kind} {self.subject}: {self.verb} {self.before} → {self.after}"
+
+
+class TrailSeal(AppendOnly):
+    """A stretch of the trail, sealed: a digest over its events and the seal before it. Who changes one breaks it."""
+
+    first = models.BigIntegerField()
+    """The smallest and the largest id of its events; the next seal begins above."""
+    last = models.BigIntegerField(unique=True)
+    events = models.PositiveIntegerField()
+    digest = models.CharField(max_length=64)
+    """SHA-256 (hex) over the digest before and each event in order of its id."""
+    previous = models.CharField(max_length=64, blank=True, unique=True)
+    """The digest of the seal before; empty for the first. Two seals can't follow the same one."""
+    sealed_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("-id",)
+        constraints = [
+            models.CheckConstraint(condition=models.Q(last__gte=models.F("first")), name="seal_ends_after_it_begins"),
+        ]
+
+    def __str__(self) -> str:
+        return f"events {self.first} to {self.last}"

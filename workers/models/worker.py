@@ -53,6 +53,12 @@ class Worker(models.Model):
     liveness = models.CharField(max_length=10, choices=Liveness.choices, default=Liveness.ENROLLED)
     intent = models.CharField(max_length=10, choices=Intent.choices, default=Intent.ACTIVE)
     intent_note = models.CharField(max_length=200, blank=True)
+    drain_deadline = models.DateTimeField(null=True, blank=True)
+    """When a drain is to be over."""
+    drain_stops = models.BooleanField(default=False)
+    """Whether tasks that still run at the deadline are stopped; else they are waited for."""
+    limits = models.JSONField(default=dict, blank=True)
+    """What operators set over the agent's word: `max_concurrent_tasks`, `foreign_allowance_bytes`."""
     health = models.CharField(max_length=10, choices=Health.choices, default=Health.OK)
     health_note = models.CharField(max_length=500, blank=True)
     state_since = models.DateTimeField()
@@ -103,6 +109,9 @@ class Worker(models.Model):
             models.CheckConstraint(condition=Q(origin__in=Origin.values), name="worker_origin"),
             models.CheckConstraint(condition=Q(liveness__in=Liveness.values), name="worker_liveness"),
             models.CheckConstraint(condition=Q(intent__in=Intent.values), name="worker_intent"),
+            models.CheckConstraint(
+                condition=Q(drain_stops=False) | Q(drain_deadline__isnull=False), name="worker_stops_at_a_deadline"
+            ),
             models.CheckConstraint(condition=Q(health__in=Health.values), name="worker_health"),
             models.CheckConstraint(condition=Q(epoch__gte=0, seq__gte=0, version__gte=0), name="worker_counters"),
             models.CheckConstraint(
