@@ -8,7 +8,11 @@ from django.db.models import F, Q
 
 
 class Reservation(models.Model):
-    """A worker, or some of its devices, for one holder, from an instant on, until another or without an end."""
+    """A worker, or some of its devices, for one holder, from an instant on, until another or without an end.
+
+    The database refuses two that keep the same device at the same time (see migration 0006), but for those that were
+    ended early.
+    """
 
     worker = models.ForeignKey("workers.Worker", on_delete=models.PROTECT, related_name="reservations")
     devices = models.JSONField(default=list, blank=True)
@@ -30,6 +34,7 @@ class Reservation(models.Model):
         ordering = ("-id",)
         indexes = [
             models.Index(fields=["worker"], condition=Q(cancelled_at__isnull=True), name="reservation_live"),
+            models.Index(fields=["holder"], condition=Q(cancelled_at__isnull=True), name="reservation_by_holder"),
         ]
         constraints = [
             models.CheckConstraint(
