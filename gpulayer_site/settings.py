@@ -61,6 +61,8 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "gpulayer_site.no_store.NoStoreMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "gpulayer_site.problems.ProblemMiddleware",
     "gpulayer_site.bodies.BodyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -68,8 +70,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "gpulayer_site.access.middleware.AccessMiddleware",
 ]
 
 ROOT_URLCONF = "gpulayer_site.urls"
@@ -86,6 +88,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "gpulayer_site.accounts.context.may",
             ],
         },
     },
@@ -204,6 +207,7 @@ CSRF_TRUSTED_ORIGINS = [f"{_PUBLIC.scheme}://{_PUBLIC.netloc}"] if _PUBLIC.netlo
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],
+        "object-src": ["'none'"],
         "script-src": ["'self'"],
         "style-src": ["'self'"],
         "img-src": ["'self'", "data:"],
