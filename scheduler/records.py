@@ -58,6 +58,8 @@ class WorkerRecord(NamedTuple):
     reserved_until: str | None
     devices: tuple[DeviceRecord, ...]
     tasks: tuple[TaskRecord, ...]
+    limits: tuple[tuple[str, int], ...] = ()
+    """What operators set over the facts, by the facts' own names."""
 
 
 FleetRecord = Mapping[str, WorkerRecord]
@@ -109,6 +111,7 @@ def _facts_now(name: str, record: WorkerRecord, facts: WorkerFacts) -> WorkerFac
     return replace(
         facts, id=name, origin=Origin(record.origin), simulated=record.simulated, labels=record.labels,
         reserved_for=reserved_for, reserved_until=until, devices=_devices_now(record, facts.devices),
+        **dict(record.limits),  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -171,6 +174,7 @@ def record_from(fields: list[Any]) -> WorkerRecord:
         labels=tuple((key, value) for key, value in record.labels),
         devices=tuple(DeviceRecord(*device) for device in record.devices),
         tasks=tuple(TaskRecord(job_id, tuple(held), *amounts) for job_id, held, *amounts in record.tasks),
+        limits=tuple((name, value) for name, value in record.limits),
     )
 
 

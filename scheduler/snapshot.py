@@ -91,7 +91,7 @@ def take_fleet(*, now: datetime, names: list[str] | None = None) -> FleetSnapsho
 
 _WORKER_FIELDS = (
     "pk", "name", "origin", "simulated", "liveness", "intent", "intent_note", "health", "health_note", "state_since",
-    "heartbeat_seconds", "last_seen_at", "facts_id", "version",
+    "heartbeat_seconds", "last_seen_at", "facts_id", "version", "limits",
 )  # fmt: skip
 
 
@@ -120,6 +120,7 @@ def _record(row: dict[str, Any], sides: _Sides, now: datetime) -> WorkerRecord:
         reserved_until=_text(whole.ends_at) if whole else None,
         devices=sides.devices.get(pk, ()),
         tasks=sides.tasks.get(pk, ()),
+        limits=tuple(sorted(row["limits"].items())),
     )
 
 

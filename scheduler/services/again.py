@@ -10,15 +10,13 @@ from django.db.models import QuerySet
 
 from scheduler.models import Attempt, AttemptState, Event, Job, JobState, Task
 from scheduler.services.leases import REPEATED
-from scheduler.services.outcomes import CRASHES, LOST_CODES
+from scheduler.services.outcomes import CRASHES, LOST_CODES, ORDERLY
 
 MOST_DECLINES = 5
 """In a row; after them the job is paused."""
 POISONOUS = 2
 """Attempts that were lost, one of them by a crash; after them the job is paused."""
 POISON, DECLINED = "poison", "declined"
-_ORDERLY = "agent_stopped"
-"""An agent that was told to stop: no sign that the job did any harm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +76,7 @@ def _after_losses(job: Job) -> Verdict:
 
 
 def _is_suspicious(task: Task) -> bool:
-    return task.failure_code in LOST_CODES and task.failure_code != _ORDERLY and task.state in REPEATED
+    return task.failure_code in LOST_CODES and task.failure_code not in ORDERLY and task.state in REPEATED
 
 
 def _named(tasks: Iterable[Task]) -> str:

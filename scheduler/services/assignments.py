@@ -12,7 +12,7 @@ from django.db.models import Case, Exists, OuterRef, Q, QuerySet, When
 from scheduler.models import JobState, Task, TaskState
 from scheduler.services import contact
 from scheduler.services.leases import Running
-from scheduler.services.outcomes import ENDED_BADLY, OVERDUE
+from scheduler.services.outcomes import DRAINED, ENDED_BADLY, OVERDUE
 from workers.services import Standing
 
 _IN_HAND = (TaskState.CLAIMED, TaskState.RUNNING, TaskState.UNKNOWN)
@@ -21,9 +21,9 @@ _FAILED_SIBLING = Task.objects.filter(attempt=OuterRef("attempt"), state__in=END
 
 
 def _to_end(now: datetime) -> Q:
-    """Tasks whose job is cancelled or whose hold is over, and those that should have ended by themselves."""
+    """Tasks whose job is cancelled or whose hold is over, that are overdue, or that are to leave a drained worker."""
     job = Q(attempt__job__state=JobState.CANCELLING) | Q(attempt__job__hold_until__lte=now)
-    return job | Q(failure_code=OVERDUE) | Q(Exists(_FAILED_SIBLING))
+    return job | Q(failure_code__in=(OVERDUE, DRAINED)) | Q(Exists(_FAILED_SIBLING))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,11 @@ STOPPED_IN_ORDER = ("agent_stopped", "agent_failed", "agent_ended")
 """Ends that an agent brought about; of a task that it never started they use no retry."""
 CRASHES = ("agent_ended", "shim_ended", "host_restarted")
 """Ends after which something besides the command was gone too."""
-LOST_CODES = ("lost", "lease_over", "agent_stopped", "agent_failed", *CRASHES)
+DRAINED = "drained"
+"""Noted with a task whose worker was to be empty by now, while its agent is told to end it."""
+ORDERLY = ("agent_stopped", DRAINED)
+"""Somebody meant it to be stopped: no sign that the job or the worker does any harm."""
+LOST_CODES = ("lost", "lease_over", "agent_failed", *ORDERLY, *CRASHES)
 """For `retries` the attempt was lost."""
 OVERDUE = "timed_out"
 """Noted with a task that runs on beyond its time, while its agent is told to end it."""
@@ -31,12 +35,21 @@ def outcome(report: FinishReport, rows: Held) -> Outcome:
         return TaskState.FAILED, *report.start_error
     if report.timed_out or rows.task.failure_code == OVERDUE:
         return TaskState.TIMED_OUT, "timed_out", f"it ran longer than its {rows.job.spec.get('timeout_s')} seconds"
+    if rows.task.failure_code == DRAINED:
+        return _drained(rows)
     if report.ended_by is not None:
         unstarted = rows.task.started_at is None and report.ended_by[0] in STOPPED_IN_ORDER
         return (TaskState.REVOKED if unstarted else TaskState.FAILED), *report.ended_by
     if report.signal is not None:
         return TaskState.FAILED, "signal", f"it was ended by signal {report.signal}"
     return TaskState.FAILED, "exit_code", f"it exited with {report.exit_code}"
+
+
+def _drained(rows: Held) -> Outcome:
+    """Stopped at the deadline of a drain: what was never started uses no retry, the rest is lost to its job."""
+    if rows.task.started_at is None:
+        return TaskState.REVOKED, "", ""
+    return TaskState.FAILED, DRAINED, f"{rows.worker.name} was drained, and its deadline came while this ran"
 
 
 def is_doomed(task: Task, tasks: Iterable[Task]) -> bool:

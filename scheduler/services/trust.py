@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from scheduler.models import Task, TaskState
+from scheduler.services.outcomes import ORDERLY
 from workers import services
 from workers.models import Worker
 
@@ -29,7 +30,7 @@ def distrust(worker: Worker, *, now: datetime) -> None:
 
 def _failed_in_a_row(worker: Worker) -> list[str]:
     over = Task.objects.filter(worker=worker, state__in=(TaskState.SUCCEEDED, TaskState.FAILED))
-    over = over.exclude(failure_code="agent_stopped")
+    over = over.exclude(failure_code__in=ORDERLY)
     if worker.trusted_since:
         over = over.filter(finished_at__gt=worker.trusted_since)
     ends = over.order_by("-finished_at", "-pk").values_list(
