@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from django.http import Http404, HttpRequest
-from django.urls import path, re_path
+from django.urls import URLPattern, URLResolver, path, re_path
 from django.views.decorators.csrf import csrf_exempt
 from ninja import NinjaAPI
 from ninja.errors import ValidationError, ValidationErrorContext
 from ninja.openapi.schema import OpenAPISchema
+from ninja.router import BoundRouter
 
+from gpulayer_site.access.binding import hold_to_the_table
 from gpulayer_site.accounts.api import router as account_router
 from gpulayer_site.accounts.auth import UserToken, session
 from gpulayer_site.api_docs import docs_page, signed_in_only
@@ -34,6 +36,18 @@ class ProblemAPI(NinjaAPI):
             for operation in operations.values():
                 _name_problems(operation["responses"])
         return schema
+
+    def _get_bound_routers(self) -> list[BoundRouter]:
+        """The operations as they are called: each is held to the table of access."""
+        is_new = self._bound_routers_cache is None
+        routers = super()._get_bound_routers()
+        if is_new:
+            hold_to_the_table(routers)
+        return routers
+
+    def _get_urls(self) -> list[URLResolver | URLPattern]:
+        """Those of the base class, but for its root, which would lead to a page that there is not."""
+        return [*super()._get_urls()[:-1], path("", nothing_here, name="api-root")]
 
     def validation_error_from_error_contexts(self, error_contexts: list[ValidationErrorContext]) -> ValidationError:
         """The base class's error, with what was found, which that leaves out."""

@@ -8,15 +8,16 @@ from functools import cache, wraps
 from http import HTTPStatus
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from ninja import NinjaAPI
 
+from gpulayer_site.access.rules import admit
 from gpulayer_site.accounts.auth import UserToken
 from gpulayer_site.problems import problem
+from workers.refusals import Refused
 
 Json = dict[str, Any]
 _TYPES = {
@@ -78,9 +79,13 @@ def signed_in_only(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpR
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if request.user.is_authenticated or UserToken()(request):
-            return view(request, *args, **kwargs)
-        return problem(401, "sign in, or send a token")
+        if not (request.user.is_authenticated or UserToken()(request)):
+            return problem(401, "sign in, or send a token")
+        try:
+            admit(request)
+        except Refused as refusal:
+            return problem(refusal.status, refusal.detail, code=refusal.code)
+        return view(request, *args, **kwargs)
 
     return guarded
 
@@ -93,7 +98,6 @@ def docs_page(apis: tuple[NinjaAPI, ...]) -> Callable[[HttpRequest], HttpRespons
         return tuple(_interface(api) for api in apis)
 
     @require_safe
-    @login_required
     def docs(request: HttpRequest) -> HttpResponse:
         return render(request, "api/docs.html", {"interfaces": interfaces()})
 

@@ -66,7 +66,7 @@ def test_every_list_and_page_opens_for_an_operator(operator, model):
 def test_nobody_else_gets_in(client, model):
     assert client.get(url(model)).status_code == 302
     client.force_login(a_user("mira"))
-    assert client.get(url(model)).status_code == 302
+    assert client.get(url(model)).status_code == 403
 
 
 @pytest.mark.parametrize(
