@@ -6,6 +6,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from scheduler.models import Event, Reservation
+from scheduler.services.jobs import cancel_job
 from scheduler.services.reservations import amend, end_reservation, reserve
 from tests.factories import NOW, a_job, a_pass, a_worker, later, latest, states
 
@@ -25,11 +26,18 @@ def problems(act):
     return {field: " ".join(messages) for field, messages in refused.value.message_dict.items()}
 
 
-@pytest.mark.parametrize(
-    ("said", "stored"), [("user:noa", "user:noa"), ("j-12", "job:j-12"), (" team:vision ", "team:vision")]
-)
+@pytest.mark.parametrize(("said", "stored"), [("user:noa", "user:noa"), (" team:vision ", "team:vision")])
 def test_a_holder_is_stored_in_full(said, stored):
     assert reserved(a_worker("a"), said).holder == stored
+
+
+def test_a_bare_name_is_a_job_which_there_has_to_be():
+    worker, job = a_worker("a"), a_job()
+    made = reserved(worker, job.job_id)
+    assert made.holder == f"job:{job.job_id}"
+    assert problems(lambda: reserved(worker, "j-999999"))["holder"] == "There is no job j-999999."
+    cancel_job(job=job, actor="user:mira", now=NOW)
+    assert "is over (cancelled)" in problems(lambda: reserved(worker, job.job_id))["holder"]
 
 
 @pytest.mark.parametrize("said", ["", "group:x", "user:", "team:a\nb"])
