@@ -8,16 +8,18 @@ from datetime import datetime
 
 from django.db import DatabaseError
 
-from scheduler.services import barrier, contact, overdue, silence
-from scheduler.services.watch import Clocks, look, read_clocks
+from scheduler.services import barrier, contact, drains, overdue, reservations_over, silence
+from scheduler.services import barrier, contact, drains, overdue, reservations_over, silence
 
 log = logging.getLogger(__name__)
 
 Step = Callable[[datetime], None]
-ALWAYS: tuple[Step, ...] = (silence.suspect_the_silent, contact.lose_sight, barrier.expire)
+ALWAYS: tuple[Step, ...] = (
+    silence.suspect_the_silent, contact.lose_sight, barrier.expire, reservations_over.end_the_outlived,
+)  # fmt: skip
 WHEN_SURE: tuple[Step, ...] = (silence.lose_the_suspect, contact.end_leases, contact.close_revoked)
 """Only while nothing suggests that the server itself could not hear anybody."""
-SELDOM: tuple[Step, ...] = (silence.finish_draining, overdue.end_the_overdue)
+SELDOM: tuple[Step, ...] = (drains.stop_at_deadlines, silence.finish_draining, overdue.end_the_overdue)
 """The same, for what costs more and is in no hurry."""
 
 
