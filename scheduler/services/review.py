@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db import DatabaseError
 
 from scheduler.services import barrier, contact, drains, overdue, reservations_over, silence
-from scheduler.services import barrier, contact, drains, overdue, reservations_over, silence
+from scheduler.services.watch import Clocks, look, read_clocks
 
 log = logging.getLogger(__name__)
 
