@@ -100,6 +100,7 @@ class Census:
         self._members: dict[Reads, dict[int, int]] = {}
         self._memo: dict[Hashable, int] = {}
         self._torch: dict[str, list[Version]] = {}
+        self._versions: dict[str, dict[Version, int]] = {}
 
     @cached_property
     def rank_of(self) -> dict[str, int]:
@@ -170,6 +171,11 @@ class Census:
         return holders_of(entry) & self._reserving if self._reserving else self._reserving
 
     @cached_property
+    def upcoming(self) -> int:
+        """The workers of which reservations are to begin."""
+        return where(map(bool, map(attrgetter("upcoming"), self.facts)))
+
+    @cached_property
     def origins(self) -> dict[Origin, int]:
         """The workers of each origin that there is."""
         return groups_of(facts.origin for facts in self.facts)
@@ -184,6 +190,14 @@ class Census:
             found = {number: torch_of(samples[number], environment) for number in set(numbers)}
             self._torch[environment] = [found[number] for number in numbers]
         return self._torch[environment]
+
+    def versions(self, environment: str) -> dict[Version, int]:
+        """The workers of each torch version in the environment of that name."""
+        if environment not in self._versions:
+            if len(self._versions) >= MOST_ENVIRONMENTS:
+                self._versions.clear()
+            self._versions[environment] = groups_of(self.torch(environment))
+        return self._versions[environment]
 
     @cached_property
     def slots(self) -> list[int]:

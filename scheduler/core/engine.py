@@ -30,9 +30,13 @@ _facts = attrgetter("facts")
 class Engine:
     """Begins passes, and keeps what one learns of classes of workers for the next. No answer depends on it."""
 
-    def __init__(self) -> None:
-        self._answers = Answers()
+    def __init__(self, answers: Answers | None = None) -> None:
+        self._answers = answers or Answers()
         self._census = Census((), self._answers)
+
+    def beside(self) -> Engine:
+        """Another one for another fleet, which knows of classes of workers what this one does, then and later."""
+        return Engine(self._answers)
 
     def begin(self, workers: Iterable[WorkerView]) -> Pass:
         """A pass over these workers, whose order doesn't matter."""

@@ -9,7 +9,21 @@ from scheduler.core.spec import Accelerator, MemoryKind, Origin
 
 GB = 10**9
 DEFAULT_FOREIGN_ALLOWANCE_BYTES = GB
+DEFAULT_NOTICE_SECONDS = 24 * 3600
 RESERVED_FOR = "gpulayer.dev/reserved-for"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """A reservation that has yet to begin. It leaves the time before it to jobs that are over when it begins."""
+
+    holder: str
+    starts_at: datetime
+    ends_at: datetime | None = None
+    devices: tuple[int, ...] = ()
+    """Indices, sorted; empty: the whole worker."""
+    notice_s: int = DEFAULT_NOTICE_SECONDS
+    """So many seconds before its start jobs without a time limit are no longer let in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +93,8 @@ class WorkerFacts:
     devices: tuple[DeviceView, ...] | None = ()
     """Sorted by index; None where the probe could not tell."""
     simulated: bool = False
+    upcoming: tuple[Window, ...] = ()
+    """By their starts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +120,9 @@ class WorkerView:
     """Why it is draining or unhealthy, as recorded."""
     state_since: datetime | None = None
     tasks: tuple[TaskLoad, ...] = ()
+    at: datetime | None = None
+    """The instant of the view, from which upcoming reservations are looked at; None where it has none of them, or
+    where they are not to be looked at."""
 
     @property
     def id(self) -> str:
@@ -115,6 +134,7 @@ class WorkerView:
         return WorkerView(
             facts=self.facts, online=self.online, draining=self.draining, unhealthy=self.unhealthy,
             state_note=self.state_note, state_since=self.state_since, tasks=(*self.tasks, *more),
+            at=self.at,
         )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from functools import cached_property
 
-from scheduler.core.bits import groups_of, less, of_ranks
+from scheduler.core.bits import less, of_ranks
 from scheduler.core.board import Board
 from scheduler.core.causes import Causes, Split, failing, levels, split
 from scheduler.core.census import Census
@@ -67,7 +67,7 @@ class Shape:
 
     def count(self, workers: int) -> dict[Origin, dict[Version, int]]:
         """How many of these workers each tier has, by torch version for a gang."""
-        versions = {None: self._census.everyone} if self.torch is None else self._versions
+        versions = {None: self._census.everyone} if self.torch is None else self._versions()
         tiers = {tier: workers & self._census.origins.get(tier, 0) for tier in self._spec.tiers}
         return {
             tier: {version: (bits & alike).bit_count() for version, alike in versions.items() if bits & alike}
@@ -117,9 +117,8 @@ class Shape:
             causes.append((Code.GPU_IN_USE, lacking & self.request.held.before(epoch)))
         return split(self.compatible, causes)
 
-    @cached_property
     def _versions(self) -> dict[Version, int]:
-        return groups_of(self.torch or ())
+        return self._census.versions(self._spec.runtime.environment)
 
     def _lasting_causes(self) -> Causes:
         """What stands for the whole pass."""

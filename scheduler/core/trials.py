@@ -20,13 +20,15 @@ class Turn:
     kind: int
 
 
-def turns(entries: Iterable[QueueEntry], census: Census) -> list[Turn]:
-    """The jobs in their order; kinds are numbered from 0 as they come, and hold on every fleet reserved like this."""
+def turns(entries: Iterable[QueueEntry], *fleets: Census) -> list[Turn]:
+    """The jobs in their order; kinds are numbered from 0 as they come, and hold on every fleet reserved like these."""
+    timed = any(census.upcoming for census in fleets)
     kinds: dict[Hashable, int] = {}
     found = []
     for entry in entries:
-        spec = replace(entry.spec, name="", command=(), workdir=None, env=(), secrets=(), timeout_s=None)
-        key = (spec, entry.holders, entry.failed_on, census.claims(entry))
+        limit = entry.spec.timeout_s if timed else None
+        spec = replace(entry.spec, name="", command=(), workdir=None, env=(), secrets=(), timeout_s=limit)
+        key = (spec, entry.holders, entry.failed_on, *(census.claims(entry) for census in fleets))
         found.append(Turn(entry, kinds.setdefault(key, len(kinds))))
     return found
 
