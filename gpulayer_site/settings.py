@@ -1,5 +1,6 @@
 """Settings, all from the environment; what is unset is safe. docs/configuration.md lists them for operators."""
 
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -51,6 +52,7 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_htmx",
     "ninja",
+    "axes",
     "gpulayer_site.apps.SiteConfig",
     "gpulayer_site.accounts",
     "workers",
@@ -61,6 +63,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "gpulayer_site.audit.middleware.CallerMiddleware",
     "gpulayer_site.no_store.NoStoreMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "gpulayer_site.problems.ProblemMiddleware",
@@ -69,8 +72,10 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "gpulayer_site.accounts.middleware.PeopleMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
     "gpulayer_site.access.middleware.AccessMiddleware",
 ]
 
@@ -156,6 +161,13 @@ CELERY_BEAT_SCHEDULE["retention"] = {
     "options": {"expires": RETENTION_EVERY_SECONDS},
 }
 
+SEAL_EVERY_SECONDS = 300.0
+CELERY_BEAT_SCHEDULE["seal-trail"] = {
+    "task": "workers.seal_trail",
+    "schedule": SEAL_EVERY_SECONDS,
+    "options": {"expires": SEAL_EVERY_SECONDS},
+}
+
 # --- clocks of execution --------------------------------------------------------------------------------------------
 
 # docs/execution.md says what each of them promises; tests make them short.
@@ -178,6 +190,7 @@ GPULAYER_WEB_THREADS: int = read_count(env, "GPULAYER_WEB_THREADS", "16")
 
 # --- signing in and cookies ----------------------------------------------------------------------------------------
 
+AUTHENTICATION_BACKENDS = ["gpulayer_site.accounts.backends.Door"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
@@ -192,7 +205,10 @@ _HTTPS = _PUBLIC.scheme == "https"
 # Behind a TLS proxy on this host everybody seems to come from here; the proxy says from where (accounts/address.py).
 GPULAYER_BEHIND_PROXY = _HTTPS
 SESSION_COOKIE_NAME = "gpulayer_session"
-SESSION_COOKIE_AGE = 14 * 24 * 3600
+SESSION_ENGINE = "gpulayer_site.accounts.sessions"
+# A session ends this long after its person did something for the last time, and this long after its beginning.
+GPULAYER_SESSION_IDLE_SECONDS = 3600 * read_seconds(env, "GPULAYER_SESSION_IDLE_HOURS", 12)
+SESSION_COOKIE_AGE = int(24 * 3600 * read_seconds(env, "GPULAYER_SESSION_DAYS", 14, least=0.01))
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = _HTTPS
@@ -201,6 +217,25 @@ CSRF_COOKIE_HTTPONLY = True  # pages carry the token in the form or in hx-header
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SECURE = _HTTPS
 CSRF_TRUSTED_ORIGINS = [f"{_PUBLIC.scheme}://{_PUBLIC.netloc}"] if _PUBLIC.netloc else []
+
+# --- sign-ins that fail --------------------------------------------------------------------------------------------
+
+# So many failures lock a name for one address, a name for everybody, an address for every name (accounts/lockout.py).
+AXES_FAILURE_LIMIT = read_count(env, "GPULAYER_SIGN_IN_TRIES", "5") or 1
+GPULAYER_SIGN_IN_TRIES_BY_NAME = read_count(env, "GPULAYER_SIGN_IN_TRIES_BY_NAME", "20") or 1
+GPULAYER_SIGN_IN_TRIES_BY_ADDRESS = read_count(env, "GPULAYER_SIGN_IN_TRIES_BY_ADDRESS", "30") or 1
+AXES_HANDLER = "gpulayer_site.accounts.lockout.Lock"
+AXES_LOCKOUT_PARAMETERS = "gpulayer_site.accounts.lockout.parameters"
+AXES_LOCKOUT_CALLABLE = "gpulayer_site.accounts.views.locked_out"
+AXES_COOLOFF_TIME = timedelta(minutes=read_seconds(env, "GPULAYER_SIGN_IN_COOL_OFF_MINUTES", 15))
+AXES_CLIENT_IP_CALLABLE = "gpulayer_site.accounts.lockout.address_of"
+AXES_RESET_ON_SUCCESS = True
+# Tries during a lock neither lengthen it nor are kept.
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False
+AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "password", "code", "next", "csrfmiddlewaretoken"]
+AXES_DISABLE_ACCESS_LOG = True  # the trail of events has it
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
 
 # --- headers -------------------------------------------------------------------------------------------------------
 
@@ -264,6 +299,7 @@ LOGGING = {
         "django.request": {"level": "ERROR"},  # a refused request is the caller's business
         "django.server": {"handlers": [], "level": "WARNING", "propagate": True},
         "httpx": {"level": "WARNING"},
+        "axes": {"level": "ERROR"},  # the trail of events has it
         "celery.app.trace": {"level": "WARNING"},  # a line for each pass would be thirty a minute
         "celery.beat": {"level": "WARNING"},
     },

@@ -15,7 +15,7 @@ from django.utils import timezone
 from pytest_django.fixtures import Settings
 from pytest_django.live_server_helper import LiveServer
 
-from gpulayer_site.accounts.services import create_token
+from gpulayer_site.accounts.tokens import create_token
 from scheduler.models import Job, Task
 from scheduler.services.jobs import submit_job
 from scheduler.services.passes import run_pass

@@ -10,7 +10,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from gpulayer_site.accounts.models import ApiToken, UnixAccount
-from gpulayer_site.accounts.services import note_unix_account, revoke_token
+from gpulayer_site.accounts.services import note_unix_account
+from gpulayer_site.accounts.tokens import revoke_token
 from workers.admin_parts import actor_of
 
 _ACCOUNT_NAME = re.compile(r"[a-z_][a-z0-9_-]{0,30}[a-z0-9_$-]?")

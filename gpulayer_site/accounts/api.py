@@ -10,7 +10,7 @@ from django.utils import timezone
 from ninja import Router, Status
 from pydantic import Field
 
-from gpulayer_site.accounts.services import create_token
+from gpulayer_site.accounts.tokens import create_token
 from workers.wire import Answer, Body, Line, refusals
 
 router = Router(tags=["account"])

@@ -7,17 +7,20 @@ from django.http import HttpRequest
 from django.utils import timezone
 from ninja.security import HttpBearer, SessionAuth
 
-from gpulayer_site.accounts import services
+from gpulayer_site.accounts.address import client_address
+from gpulayer_site.accounts.tokens import user_of_token
+from workers.caller import came_by
 
 
 class UserToken(HttpBearer):
     """`Authorization: Bearer glu_…`; sets `request.user`."""
 
     def authenticate(self, request: HttpRequest, token: str) -> User | None:
-        """The token's owner, or None: not let in."""
-        user = services.user_of_token(secret=token.strip(), now=timezone.now())
+        """The token's owner, who carries what the token may, or None: not let in."""
+        user = user_of_token(secret=token.strip(), now=timezone.now(), address=client_address(request))
         if user is not None:
             request.user = user
+            came_by(f"token {user.api_token.prefix}")  # type: ignore[attr-defined]
         return user
 
 

@@ -1,8 +1,11 @@
 """The forms of signing in and of the profile."""
 
+from __future__ import annotations
+
 from datetime import timedelta
 from typing import Any
 
+from axes.handlers.proxy import AxesProxyHandler
 from django import forms
 from django.contrib.auth import authenticate
 from django.contrib.auth.models import User
@@ -10,89 +13,131 @@ from django.core.exceptions import NON_FIELD_ERRORS
 from django.http import HttpRequest
 from django.utils import timezone
 
-from gpulayer_site.accounts import services, throttle
-from gpulayer_site.accounts.address import client_address
+from gpulayer_site.accounts.lockout import CODES, Lock
+from gpulayer_site.accounts.models import ApiToken
+from gpulayer_site.accounts.tokens import make_token
+from gpulayer_site.accounts.zones import zone_names
+from workers.moments import duration, minute
+from workers.roles import Role, Scope, role_of
 
 _LIFETIMES = {"7": "in 7 days", "90": "in 90 days", "365": "in a year", "": "never"}
+_KINDS = {
+    "all": ("all that its role may", tuple(Scope)),
+    "jobs": ("read, and submit and change jobs", (Scope.READ, Scope.JOBS)),
+    "fleet": ("read, and keep the fleet", (Scope.READ, Scope.FLEET)),
+    "read": ("read only", (Scope.READ,)),
+}
+"""What the form offers for a token's scopes; the API takes any choice of them."""
 
 
-def _input(widget: type[forms.Widget], **attributes: str) -> forms.Widget:
-    return widget(attrs={"class": "form-control", **attributes})
+def shown(widget: type[forms.Widget], css: str = "form-control", **attributes: str) -> forms.Widget:
+    """A widget in the look of the pages."""
+    return widget(attrs={"class": css, **attributes})
 
 
 class SignInForm(forms.Form):
     """User name and password, or a one-time code; `user` is who signed in."""
 
     username = forms.CharField(
-        max_length=150, required=False, label="User name", widget=_input(forms.TextInput, autocomplete="username")
+        max_length=150, required=False, label="User name", widget=shown(forms.TextInput, autocomplete="username")
     )
     password = forms.CharField(
         max_length=4096,
         required=False,
         strip=False,
-        widget=_input(forms.PasswordInput, autocomplete="current-password"),
+        widget=shown(forms.PasswordInput, autocomplete="current-password"),
     )
     code = forms.CharField(
         max_length=64,
         required=False,
         label="One-time code",
         help_text="instead of name and password",
-        widget=_input(forms.TextInput, autocomplete="one-time-code", spellcheck="false"),
+        widget=shown(forms.TextInput, autocomplete="one-time-code", spellcheck="false"),
     )
 
     WRONG_PASSWORD = "User name or password is wrong."
     WRONG_CODE = "This code is wrong, was used, or is older than 10 minutes. `gpulayer admin code` prints a new one."
-    TOO_MANY = "Too many failed tries. Wait five minutes and try again."
 
     def __init__(self, *args: Any, request: HttpRequest, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.request = request
         self.user: User | None = None
+        self.wait_seconds = 0
+        """After how long the next try is heard, where this one was not, or was one too many."""
 
     def clean(self) -> dict[str, Any]:
-        """Find out who it is; every failure counts towards the throttle."""
+        """Find out who it is; every failure counts towards the lock."""
         cleaned = super().clean() or {}
         code, username, password = (cleaned.get(name) or "" for name in ("code", "username", "password"))
         if not code and not (username and password):
             raise forms.ValidationError("Enter a user name and a password, or a one-time code.", code="incomplete")
-        who = {"username": "" if code else username, "address": client_address(self.request)}
-        if not throttle.may_try(now=timezone.now(), **who):
-            raise forms.ValidationError(self.TOO_MANY, code="throttled")
-        if code:
-            self.user = services.use_sign_in_code(typed=code, now=timezone.now())
-        else:
-            self.user = authenticate(self.request, username=username, password=password)
+        given = {"username": CODES, "code": code} if code else {"username": username, "password": password}
+        self.user = authenticate(self.request, **given)
         if self.user is None:
-            throttle.note_failure(now=timezone.now(), **who)
+            if getattr(self.request, "axes_locked_out", False):
+                raise forms.ValidationError(self._too_many(given["username"]), code="locked")
             raise forms.ValidationError(self.WRONG_CODE if code else self.WRONG_PASSWORD, code="wrong")
-        throttle.forget(**who)
         return cleaned
 
     @property
-    def throttled(self) -> bool:
-        """Whether the try was refused unheard."""
-        return self.has_error(NON_FIELD_ERRORS, "throttled")
+    def locked(self) -> bool:
+        """Whether the next try has to wait."""
+        return self.has_error(NON_FIELD_ERRORS, "locked")
+
+    def _too_many(self, username: str) -> str:
+        lock, now = AxesProxyHandler.get_implementation(), timezone.now()
+        assert isinstance(lock, Lock)
+        free_at = lock.free_at(self.request, {"username": username}) or now
+        self.wait_seconds = max(1, int((free_at - now).total_seconds()) + 1)
+        at = minute(free_at + timedelta(minutes=1), now=now)
+        return f"Too many failed tries. Try again at {at}, in {duration(self.wait_seconds, coarse=True)}."
 
 
 class TokenForm(forms.Form):
-    """A new token: where it will live and for how long."""
+    """A new token: where it will live, what it may and for how long."""
 
     note = forms.CharField(
         max_length=100,
         label="Name",
-        widget=_input(forms.TextInput, placeholder="where it will live", autocomplete="off"),
+        widget=shown(forms.TextInput, placeholder="where it will live", autocomplete="off"),
+    )
+    role = forms.ChoiceField(required=False, label="At most", widget=shown(forms.Select, "form-select"))
+    kind = forms.ChoiceField(
+        choices=[(name, words) for name, (words, _) in _KINDS.items()],
+        required=False,
+        label="May",
+        widget=shown(forms.Select, "form-select"),
     )
     expires = forms.ChoiceField(
-        choices=list(_LIFETIMES.items()),
-        required=False,
-        initial="90",
-        widget=forms.Select(attrs={"class": "form-select"}),
+        choices=list(_LIFETIMES.items()), required=False, initial="90", widget=shown(forms.Select, "form-select")
     )
 
-    def create(self, user: User) -> str:
-        """Make the token and return its secret."""
-        now = timezone.now()
-        days = self.cleaned_data["expires"]
-        expires_at = now + timedelta(days=int(days)) if days else None
-        _, secret = services.create_token(user=user, note=self.cleaned_data["note"], now=now, expires_at=expires_at)
-        return secret
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+        own = role_of(user) or Role.VIEWER
+        roles = [role for role in reversed(Role) if own.reaches(role)]
+        self.fields["role"].choices = [(role.value, role.label.lower()) for role in roles]  # type: ignore[attr-defined]
+
+    def create(self) -> tuple[ApiToken, str]:
+        """Make the token and return it with its secret."""
+        now, data = timezone.now(), self.cleaned_data
+        return make_token(
+            caller=self.user,
+            note=data["note"],
+            now=now,
+            role=Role(data["role"]) if data["role"] else None,
+            scopes=_KINDS[data["kind"] or "all"][1],
+            expires_at=now + timedelta(days=int(data["expires"])) if data["expires"] else None,
+        )
+
+
+class ZoneForm(forms.Form):
+    """In which zone times are shown."""
+
+    zone = forms.ChoiceField(required=False, label="Times in", widget=shown(forms.Select, "form-select"))
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        names = [(name, name.replace("_", " ")) for name in zone_names()]
+        self.fields["zone"].choices = [("", "the browser's zone"), *names]  # type: ignore[attr-defined]

@@ -1,8 +1,12 @@
-"""Tokens, one-time codes and failed attempts. Secrets are kept only as hashes."""
+"""People, and what they come in with: sessions, tokens, one-time codes. Secrets are kept only as hashes."""
+
+from __future__ import annotations
 
 from datetime import datetime
 
 from django.conf import settings
+from django.contrib.sessions.backends.base import SessionBase
+from django.contrib.sessions.base_session import AbstractBaseSession
 from django.db import models
 from django.db.models import Q
 
@@ -27,6 +31,8 @@ class Person(models.Model):
     """Sessions of an earlier epoch are over: it grows when role, teams or password change."""
     must_change_password = models.BooleanField(default=False)
     """The password was set by an administrator: it is good for one sign-in, and for choosing another."""
+    temporary_until = models.DateTimeField(null=True, blank=True)
+    """Until when such a password signs in; empty for one of the person's own."""
     time_zone = models.CharField(max_length=64, blank=True)
     """An IANA name; empty: as the browser says."""
 
@@ -51,6 +57,8 @@ class ApiToken(models.Model):
     """What it is for: see `workers.roles.Scope`."""
     created_at = models.DateTimeField()
     last_used_at = models.DateTimeField(null=True, blank=True)
+    last_used_from = models.CharField(max_length=45, blank=True)
+    """The address that it came from then."""
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
 
@@ -78,18 +86,28 @@ class SignInCode(models.Model):
         return f"code of {self.user} until {self.expires_at:%H:%M:%S}"
 
 
-class FailedSignIn(models.Model):
-    """A sign-in that failed; too many from one place or for one name make the next one wait."""
+class BrowserSession(AbstractBaseSession):
+    """One browser's session, with whose it is: Django's own table doesn't know that."""
 
-    username = models.CharField(max_length=150, blank=True)
-    address = models.CharField(max_length=45)
-    at = models.DateTimeField()
-
-    class Meta:
-        indexes = (models.Index(fields=["address", "at"], name="failed_sign_in_by_address"),)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.CASCADE, related_name="browser_sessions"
+    )
+    since = models.DateTimeField(null=True)
+    """When its person signed in."""
+    seen_at = models.DateTimeField(null=True)
+    """When its person last did something, to some minutes."""
+    address = models.CharField(max_length=45, blank=True)
+    browser = models.CharField(max_length=200, blank=True)
 
     def __str__(self) -> str:
-        return f"{self.username or 'code'} from {self.address}"
+        return f"session of {self.user or 'nobody'} until {self.expire_date:%Y-%m-%d %H:%M}"
+
+    @classmethod
+    def get_session_store_class(cls) -> type[SessionBase]:
+        """The engine that keeps these rows."""
+        from gpulayer_site.accounts.sessions import SessionStore
+
+        return SessionStore
 
 
 class UnixAccount(models.Model):

@@ -1,4 +1,4 @@
-"""What can be done with tokens, one-time codes and accounts on hosts."""
+"""One-time codes, the first administrator, and accounts on hosts."""
 
 from datetime import datetime, timedelta
 
@@ -7,48 +7,12 @@ from django.db import transaction
 from django.db.models import Q
 
 from gpulayer_site.accounts.codes import new_code, plain_code
-from gpulayer_site.accounts.models import ApiToken, SignInCode
-from workers.auth import hashed, new_secret
+from gpulayer_site.accounts.models import SignInCode
+from workers.auth import hashed
 from workers.models import Event
-
-USER_TOKEN_PREFIX = "glu_"
 
 CODE_LIFETIME = timedelta(minutes=10)
 ADMINISTRATOR = "admin"
-# How exact `last_used_at` is: a write for each request would take the database's write lock each time.
-_LAST_USE_STEP = timedelta(minutes=1)
-_SHOWN_CHARACTERS = len(USER_TOKEN_PREFIX) + 4
-
-
-def create_token(*, user: User, note: str, now: datetime, expires_at: datetime | None = None) -> tuple[ApiToken, str]:
-    """Make a token for `user`. The second value is the secret: this is the only time that it is known."""
-    secret = new_secret(USER_TOKEN_PREFIX)
-    token = ApiToken.objects.create(
-        user=user,
-        hash=hashed(secret),
-        prefix=secret[:_SHOWN_CHARACTERS],
-        note=note,
-        created_at=now,
-        expires_at=expires_at,
-    )
-    return token, secret
-
-
-def user_of_token(*, secret: str, now: datetime) -> User | None:
-    """Whose token this is; None when it is unknown, revoked, expired, or its owner may not sign in."""
-    if not secret.startswith(USER_TOKEN_PREFIX):
-        return None
-    token = ApiToken.objects.select_related("user").filter(hash=hashed(secret)).first()
-    if token is None or not token.is_live(now) or not token.user.is_active:
-        return None
-    if token.last_used_at is None or now - token.last_used_at >= _LAST_USE_STEP:
-        ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
-    return token.user
-
-
-def revoke_token(*, token: ApiToken, now: datetime) -> bool:
-    """End a token; False when it had been ended already."""
-    return ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=now) == 1
 
 
 def note_unix_account(*, user: User, before: str, after: str, actor: str, now: datetime) -> None:

@@ -69,13 +69,14 @@ def _write_cli_files(options: Options) -> None:
     """Let this user's `gpulayer` commands find the installation without configuration."""
     from django.utils import timezone
 
-    from gpulayer_site.accounts import services
+    from gpulayer_site.accounts.services import administrator
+    from gpulayer_site.accounts.tokens import create_token, user_of_token
 
     own = options.data / "cli.json"
     token = _token_in(own)
-    user, now = services.administrator()[0], timezone.now()
-    if services.user_of_token(secret=token, now=now) is None:
-        _, token = services.create_token(user=user, note="commands on this host", now=now)
+    user, now = administrator()[0], timezone.now()
+    if user_of_token(secret=token, now=now) is None:
+        _, token = create_token(user=user, note="commands on this host", now=now)
     text = json.dumps({"url": options.url, "token": token, "data": str(options.data)}, indent=2) + "\n"
     write_private(own, text)
     # Without a home folder, or with one that cannot be written, the data folder's own file is still found from here.

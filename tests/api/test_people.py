@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
-from gpulayer_site.accounts.services import create_token
+from gpulayer_site.accounts.tokens import create_token
 from scheduler.models import Job
 from scheduler.services.passes import run_pass
 from tests.api.callers import Caller, Placed

@@ -14,7 +14,7 @@ from schemathesis.checks import load_all_checks
 from schemathesis.specs.openapi import checks
 
 from gpulayer_site import api
-from gpulayer_site.accounts.services import create_token
+from gpulayer_site.accounts.tokens import create_token
 from gpulayer_site.wsgi import application
 from tests.api.callers import Caller, Placed
 

@@ -14,10 +14,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from gpulayer_site.accounts.services import create_token
+from gpulayer_site.accounts.tokens import create_token
 from scheduler.models import Job
 from tests.factories import a_job, a_pass, a_reservation, a_worker
-from tests.security.routes import Route, routes
+from tests.security.routes import SAMPLES, Route, routes
 
 PASSWORD = "a long enough password"
 _WRITE = re.compile(r'^\s*(INSERT INTO|UPDATE|DELETE FROM|REPLACE INTO)\s+"?(\w+)', re.IGNORECASE)
@@ -33,12 +33,19 @@ class World:
     mira: User
     job: Job
     routes: list[Route]
+    values: dict[str, str]
+    """What its addresses are filled with."""
 
     def client(self, user: User | None = None, **options: Any) -> Client:
         """A browser in which this user, or else the administrator, is signed in."""
         client = Client(**options)
         client.force_login(user or self.administrator, backend="django.contrib.auth.backends.ModelBackend")
         return client
+
+    def filled(self, pattern: str) -> str:
+        """A path of an API with something in each of its parameters."""
+        known = SAMPLES | self.values
+        return re.sub(r"{(?:\w+:)?(\w+)}", lambda found: known.get(found[1], "1"), pattern)
 
     def token(self, user: User | None = None) -> str:
         """A token of this user, or else the administrator."""
@@ -61,7 +68,7 @@ def make_world() -> World:
         "job_id": job.job_id, "name": "w1", "worker": "w1", "worker_name": "w1", "pk": str(token.pk),
         "object_id": str(job.pk), "reservation_id": str(reserved.pk), "task_id": str(job.attempts.get().tasks.get().pk),
     }  # fmt: skip
-    return World(administrator, mira, job, routes(values))
+    return World(administrator, mira, job, routes(values), values)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 
 from gpulayer_site.accounts import services
 from gpulayer_site.accounts.models import ApiToken, SignInCode
+from gpulayer_site.accounts.tokens import create_token, revoke_token, user_of_token
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -20,13 +21,13 @@ def mira() -> User:
 
 
 def token_for(user, **more):
-    return services.create_token(user=user, note="notebook", now=NOW, **more)
+    return create_token(user=user, note="notebook", now=NOW, **more)
 
 
 class TestTokens:
     def test_a_token_names_its_owner(self, mira):
         _, secret = token_for(mira)
-        assert services.user_of_token(secret=secret, now=NOW) == mira
+        assert user_of_token(secret=secret, now=NOW) == mira
 
     def test_the_secret_is_recognisable_and_nowhere_in_the_database(self, mira):
         row, secret = token_for(mira)
@@ -45,34 +46,34 @@ class TestTokens:
     def test_a_token_opens_nothing_when(self, mira, change):
         row, secret = token_for(mira)
         ApiToken.objects.filter(pk=row.pk).update(**change)
-        assert services.user_of_token(secret=secret, now=NOW) is None
+        assert user_of_token(secret=secret, now=NOW) is None
 
     def test_a_token_of_someone_who_may_not_sign_in_opens_nothing(self, mira):
         _, secret = token_for(mira)
         User.objects.update(is_active=False)
-        assert services.user_of_token(secret=secret, now=NOW) is None
+        assert user_of_token(secret=secret, now=NOW) is None
 
     @pytest.mark.parametrize("secret", ["", "glu_", "glu_" + "x" * 43, "gle_" + "x" * 43, "glu_\udcff", "é"])
     def test_what_is_no_token_opens_nothing(self, secret):
-        assert services.user_of_token(secret=secret, now=NOW) is None
+        assert user_of_token(secret=secret, now=NOW) is None
 
     def test_it_expires_when_it_was_told_to(self, mira):
         _, secret = token_for(mira, expires_at=NOW + MINUTE)
-        assert services.user_of_token(secret=secret, now=NOW) == mira
-        assert services.user_of_token(secret=secret, now=NOW + MINUTE) is None
+        assert user_of_token(secret=secret, now=NOW) == mira
+        assert user_of_token(secret=secret, now=NOW + MINUTE) is None
 
     def test_revoking_twice_is_revoking_once(self, mira):
         row, _ = token_for(mira)
-        assert services.revoke_token(token=row, now=NOW) is True
-        assert services.revoke_token(token=row, now=NOW + MINUTE) is False
+        assert revoke_token(token=row, now=NOW) is True
+        assert revoke_token(token=row, now=NOW + MINUTE) is False
         assert ApiToken.objects.get().revoked_at == NOW
 
     def test_the_last_use_is_noted_to_the_minute_without_a_write_each_time(self, mira, django_assert_num_queries):
         _, secret = token_for(mira)
-        services.user_of_token(secret=secret, now=NOW)
+        user_of_token(secret=secret, now=NOW)
         with django_assert_num_queries(1):
-            services.user_of_token(secret=secret, now=NOW + MINUTE / 2)
-        services.user_of_token(secret=secret, now=NOW + MINUTE)
+            user_of_token(secret=secret, now=NOW + MINUTE / 2)
+        user_of_token(secret=secret, now=NOW + MINUTE)
         assert ApiToken.objects.get().last_used_at == NOW + MINUTE
 
 

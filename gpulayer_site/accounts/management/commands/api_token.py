@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from gpulayer_site.accounts import services
+from gpulayer_site.accounts.tokens import create_token
 
 
 class Command(BaseCommand):
@@ -23,5 +24,5 @@ class Command(BaseCommand):
             user = services.active_user(options["user"])
         except User.DoesNotExist:
             raise CommandError(f"there is no active user `{options['user']}`") from None
-        _, secret = services.create_token(user=user, note=options["note"], now=timezone.now())
+        _, secret = create_token(user=user, note=options["note"], now=timezone.now())
         self.stdout.write(secret)
