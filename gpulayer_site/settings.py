@@ -64,6 +64,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "gpulayer_site.audit.middleware.CallerMiddleware",
+    "gpulayer_site.audit.middleware.CallerMiddleware",
     "gpulayer_site.no_store.NoStoreMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "gpulayer_site.problems.ProblemMiddleware",
@@ -159,6 +160,13 @@ CELERY_BEAT_SCHEDULE["retention"] = {
     "task": "scheduler.retention",
     "schedule": RETENTION_EVERY_SECONDS,
     "options": {"expires": RETENTION_EVERY_SECONDS},
+}
+
+SEAL_EVERY_SECONDS = 300.0
+CELERY_BEAT_SCHEDULE["seal-trail"] = {
+    "task": "workers.seal_trail",
+    "schedule": SEAL_EVERY_SECONDS,
+    "options": {"expires": SEAL_EVERY_SECONDS},
 }
 
 SEAL_EVERY_SECONDS = 300.0

@@ -14,7 +14,7 @@ os.environ.pop("ALLOWED_HOSTS", None)
 os.environ.pop("GPULAYER_URL", None)
 
 from gpulayer_site.settings import *  # noqa: E402, F403
-from gpulayer_site.settings import ALLOWED_HOSTS, DATABASES, STORAGES  # noqa: E402
+from gpulayer_site.settings import ALLOWED_HOSTS, DATABASES, INSTALLED_APPS, STORAGES  # noqa: E402
 
 ALLOWED_HOSTS += ["testserver"]
 # A file, not memory: live servers and races need several connections to one database.
@@ -28,3 +28,5 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_AUTOREFRESH = True
+# Emptying the database between tests removes events, which nothing else but retention may.
+INSTALLED_APPS += ["tests.emptied"]

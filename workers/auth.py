@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from ninja.security import HttpBearer
 
+from workers.caller import came_by
 from workers.models import Credential, EnrolmentToken, Event
 from workers.refusals import Unauthorized
 
@@ -120,6 +121,7 @@ class EnrolmentBearer(HttpBearer):
             raise Unauthorized("token_expired", "this enrolment token has expired; make another one")
         if found.uses_left < 1:
             raise Unauthorized("token_used_up", "this enrolment token has been used; make another one")
+        came_by(f"token {found.prefix}")
         return found
 
 
@@ -128,7 +130,9 @@ class CredentialBearer(HttpBearer):
 
     def authenticate(self, request: HttpRequest, token: str) -> Any | None:
         """The credential's row; None for an unknown one. Raises Unauthorized for one that was revoked."""
-        return credential_of(token.strip(), now=timezone.now())
+        found = credential_of(token.strip(), now=timezone.now())
+        came_by("worker")
+        return found
 
 
 def caller(request: HttpRequest) -> Credential:

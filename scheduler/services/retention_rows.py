@@ -1,7 +1,8 @@
 """Decisions, passes and events that may go.
 
 A job's first and latest decision stay as long as the job does, with the passes that it takes to see them again; all
-of a job that is not over stays, and so does every event that is not older than the audit asks for.
+of a job that is not over stays, and so does every event that is not older than the audit asks for. Events go in whole
+sealed stretches, so that those that are left can still be checked.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from django.db.models import F, ProtectedError, Q, QuerySet
 
 from scheduler.models import Attempt, Decision, Event, Job, Kept, PassState, SchedulingPass, Task
 from scheduler.models.jobs import JOB_OVER
+from workers.services.trail_removal import is_needed, remove, stretches
 
 BATCH = 200
 
@@ -53,24 +55,23 @@ def old_passes(now: datetime) -> Iterator[int]:
 
 
 def old_events(now: datetime) -> Iterator[int]:
-    """Remove events past their days, or too many, but none that the audit still needs and none of a job not over."""
+    """Remove sealed stretches of events past their days, or too many, the oldest first.
+
+    One in which a job that is not over has a part stays, and so does one that tells of a removal still to be known.
+    """
     limit = settings.GPULAYER_KEEP["events"]
     audited = now - timedelta(days=settings.GPULAYER_AUDIT_DAYS)
     oldest = min(audited, now - timedelta(days=limit.days)) if limit.days else None
     excess = Event.objects.count() - limit.most if limit.most else 0
-    after = 0
-    while batch := list(Event.objects.filter(pk__gt=after).order_by("pk")[:BATCH]):
-        after = batch[-1].pk
-        may_go = [
-            event for place, event in enumerate(batch)
-            if (oldest and event.at < oldest) or (place < excess and event.at < audited)
-        ]  # fmt: skip
-        if not may_go:
+    for stretch in stretches():
+        events = list(stretch.rows.only("at", "subject_kind", "subject"))
+        newest = max((event.at for event in events), default=audited)
+        if not ((oldest and newest < oldest) or (newest < audited and len(events) <= excess)):
             return
-        live = _live(may_go)
-        gone = _delete(Event.objects.filter(pk__in=[event.pk for event in may_go if _name(event) not in live]))
-        excess -= gone
-        yield gone
+        if not _live(events) and not is_needed(stretch):
+            gone = remove(stretch, now=now)
+            excess -= gone
+            yield gone
 
 
 def _stretches() -> Iterator[tuple[int, int, datetime]]:
@@ -103,10 +104,6 @@ def _live(events: list[Event]) -> set[tuple[str, str]]:
         *(("attempt", str(pk)) for pk in attempts.values_list("pk", flat=True)),
         *(("task", str(pk)) for pk in tasks.values_list("pk", flat=True)),
     }
-
-
-def _name(event: Event) -> tuple[str, str]:
-    return event.subject_kind, event.subject
 
 
 def _delete(rows: QuerySet) -> int:

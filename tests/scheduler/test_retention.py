@@ -32,6 +32,9 @@ from scheduler.services.logs import append_log, log_key, read_bytes
 from scheduler.services.recorded import recorded
 from scheduler.storage import Key, Kind, append, storage
 from tests.factories import NOW, a_job, a_pass, a_user, a_worker, changed, later, new_facts, worker_document
+from workers.services import seals
+from workers.services.seals import seal_events
+from workers.services.trail_check import check_trail
 
 pytestmark = pytest.mark.django_db
 
@@ -218,29 +221,46 @@ def passes() -> list[int]:
 
 class TestEvents:
     def test_go_when_they_are_old(self) -> None:
-        an_event(at=NOW, subject="gone")
-        an_event(at=later(days=100), subject="young")
+        sealed(at=NOW, subject="gone")
+        sealed(at=later(days=100), subject="young")
         assert run(later(days=401)) == {"events": 1}
-        assert list(Event.objects.values_list("subject", flat=True)) == ["young"]
+        assert left() == ["young"]
 
     def test_stay_as_long_as_the_audit_says_however_many_there_are(self, limits: dict[str, Keep]) -> None:
         limits["events"] = Keep(1, 2)
         for number in range(6):
-            an_event(at=later(days=10 * number), subject=str(number))
+            sealed(at=later(days=10 * number), subject=str(number))
         run(later(days=90 + 20))
-        assert list(Event.objects.order_by("pk").values_list("subject", flat=True)) == ["2", "3", "4", "5"]
+        assert left() == ["2", "3", "4", "5"]
 
     def test_of_a_job_that_is_not_over_stay(self) -> None:
-        task = ran(over=False)
-        done = ran(at=later(minutes=1))
-        an_event(at=NOW, subject=str(done.pk), kind="task")
-        an_event(at=NOW, subject=str(task.pk), kind="task")
+        task, done = ran(over=False), ran(at=later(minutes=1))
+        sealed(at=later(days=1), subject="beside the live job")
+        sealed(at=later(days=2), subject=str(task.pk), kind="task")
+        sealed(at=later(days=3), subject=str(done.pk), kind="task")
+        sealed(at=later(days=1_000), subject="young")
         run(later(days=1_000))
-        left = set(Event.objects.values_list("subject_kind", "subject"))
-        assert ("job", task.attempt.job.job_id) in left
-        assert ("task", str(task.pk)) in left
-        assert ("task", str(done.pk)) not in left
-        assert ("job", done.attempt.job.job_id) not in left
+        assert left() == ["beside the live job", str(task.pk), "young"]
+        assert check_trail().findings == []
+
+    def test_are_removed_again_when_they_have_told_of_what_was(self) -> None:
+        for day in (0, 500, 1_000, 1_500):
+            sealed(at=later(days=day), subject=str(day))
+            run(later(days=day, hours=1))
+            assert check_trail().findings == []
+        assert left() == ["1500"] or left() == ["1000", "1500"]
+
+
+def left() -> list[str]:
+    """The subjects of the events that there are, but for what tells of removals and of jobs."""
+    there = Event.objects.filter(subject_kind__in=("label", "task"), verb="noted")
+    return list(there.order_by("pk").values_list("subject", flat=True))
+
+
+def sealed(*, at: datetime, subject: str, kind: str = "label") -> None:
+    """An event that has been sealed together with whatever came before it."""
+    an_event(at=at, subject=subject, kind=kind)
+    seal_events(now=at + timedelta(minutes=10))
 
 
 def an_event(*, at: datetime, subject: str, kind: str = "label") -> Event:
@@ -285,8 +305,9 @@ class TestARun:
         assert [stored(task) for task in tasks] == [None] * 4
 
     def test_works_in_small_batches(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(retention_rows, "BATCH", 10)
+        monkeypatch.setattr(seals, "LONGEST", 10)
         for _ in range(25):
             an_event(at=NOW, subject="old")
+        sealed(at=later(days=400), subject="young")
         counts = list(retention_rows.old_events(later(days=500)))
-        assert counts == [10, 10, 5]
+        assert counts == [10, 10]

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 from django.db import models
 
 from workers.caller import address_now, way_now
+from workers.models.trail_text import TrailDetail, TrailText
 
 
 class AppendOnlyError(TypeError):
@@ -47,21 +48,21 @@ class Event(AppendOnly):
     """
 
     at = models.DateTimeField()
-    actor = models.CharField(max_length=300)
+    actor = TrailText(max_length=300)
     """`user:mira`, `worker:gpu-07`, `scheduler`, `operator:ada`."""
-    subject_kind = models.CharField(max_length=30)
+    subject_kind = TrailText(max_length=30)
     """`job`, `attempt`, `task`, `worker`, `reservation`, `label`, `token`."""
-    subject = models.CharField(max_length=300)
+    subject = TrailText(max_length=300)
     """The subject's own name: `j-12`, `gpu-07`, a task's id."""
-    verb = models.CharField(max_length=60)
+    verb = TrailText(max_length=60)
     """What was changed: `state`, `liveness`, `intent`, `created`, `ended`."""
-    before = models.CharField(max_length=200, blank=True)
-    after = models.CharField(max_length=200, blank=True)
-    cause = models.CharField(max_length=200, blank=True)
-    detail = models.JSONField(default=dict, blank=True)
-    address = models.CharField(max_length=45, blank=True, default=address_now)
+    before = TrailText(max_length=200, blank=True)
+    after = TrailText(max_length=200, blank=True)
+    cause = TrailText(max_length=200, blank=True)
+    detail = TrailDetail(default=dict, blank=True)
+    address = TrailText(max_length=45, blank=True, default=address_now)
     """Where the call came from; empty for what the server did by itself."""
-    via = models.CharField(max_length=60, blank=True, default=way_now)
+    via = TrailText(max_length=60, blank=True, default=way_now)
     """By which door: `session`, `token glu_abcd`, `worker`."""
 
     class Meta:
@@ -91,6 +92,8 @@ class TrailSeal(AppendOnly):
     events = models.PositiveIntegerField()
     digest = models.CharField(max_length=64)
     """SHA-256 (hex) over the digest before and each event in order of its id."""
+    marks = models.BinaryField(default=bytes, editable=False)
+    """Of each event its id and the beginning of its digest: they tell which one is not as it was."""
     previous = models.CharField(max_length=64, blank=True, unique=True)
     """The digest of the seal before; empty for the first. Two seals can't follow the same one."""
     sealed_at = models.DateTimeField()
