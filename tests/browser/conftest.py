@@ -22,7 +22,7 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 from tests import chromium
 from tests.browser import fleet
 
-START_SECONDS = 60
+START_SECONDS = 120
 GPULAYER = str(Path(sys.executable).parent / "gpulayer")
 
 

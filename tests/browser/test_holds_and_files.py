@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.conftest import Installation
-from tests.browser.test_pages import AXE, LOOKS, RULES
+from tests.browser.looks import complaints
 from tests.browser.test_walk import SECONDS, answer
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -35,18 +34,6 @@ def work(tmp_path: Path) -> Path:
     return folder
 
 
-def is_accessible(page: Page) -> None:
-    """In both themes, wide and on a phone, and no wider than the screen."""
-    page.evaluate(AXE)
-    for theme, width in LOOKS:
-        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-        page.set_viewport_size({"width": width, "height": 900})
-        found = page.evaluate(f"axe.run(document, {{runOnly: {{type: 'tag', values: {json.dumps(RULES)}}}}})")
-        told = [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in found["violations"]]
-        assert told == [], f"{page.url} {theme} {width}"
-        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{page.url} {width}"
-
-
 def test_a_folder_is_chosen_and_what_it_leaves_is_downloaded(
     open_page: Any, installation: Installation, work: Path
 ) -> None:
@@ -69,14 +56,14 @@ def test_a_folder_is_chosen_and_what_it_leaves_is_downloaded(
     assert Path(download.value.path()).read_text() == "hello from a folder"
     looked_at = open_page(quiet=False)
     looked_at.goto(page.url)
-    is_accessible(looked_at)
+    assert complaints(looked_at) == []
 
 
 def test_the_forms_are_accessible(open_page: Any, installation: Installation) -> None:
     page = open_page(quiet=False)
     for address in ("/jobs/new?as=hold", "/jobs/new"):
         page.goto(address)
-        is_accessible(page)
+        assert complaints(page) == []
 
 
 def test_devices_are_held_extended_and_released(open_page: Any, installation: Installation) -> None:
@@ -92,7 +79,7 @@ def test_devices_are_held_extended_and_released(open_page: Any, installation: In
     expect(page.get_by_text("export CUDA_VISIBLE_DEVICES=")).to_be_visible(timeout=30 * SECONDS)
     expect(answer(page)).to_contain_text("Held by admin until")
     address = page.url
-    is_accessible(page)
+    assert complaints(page) == []
     page.set_viewport_size({"width": 1440, "height": 900})
     page.get_by_role("link", name="Extend…").click()
     page.get_by_label("Longer by").select_option("2 h")

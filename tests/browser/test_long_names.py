@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Installation, start
 from tests.browser.fleet import worker
-from tests.browser.test_pages import AXE, RULES
+from tests.browser.looks import complaints
 from tests.browser.test_walk import SECONDS
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -55,8 +55,6 @@ def places(installation: Installation, long_host: str) -> dict[str, str]:
     }  # fmt: skip
 
 
-LOOKS = (("light", 1440), ("dark", 390))
-WIDTHS = (320, 390, 768, 1440)
 NAMES = (
     "jobs", "workers", "a worker", "enrolment", "waits", "its document", "why", "checks", "why not", "changes",
     "a clone", "asked why not", "outputs", "a hold", "its devices", "extend", "release", "cancel", "drain", "revoke",
@@ -69,22 +67,6 @@ def submitted(installation: Installation, **document: Any) -> str:
     path = installation.data / "long-job.json"
     path.write_text(json.dumps(document))
     return str(json.loads(installation.run("job", "submit", str(path), "--json"))["job_id"])
-
-
-def complaints(page: Page) -> list[str]:
-    """What axe finds in every look, and each width at which the page scrolls sideways."""
-    page.evaluate(AXE)
-    found: list[str] = []
-    for theme, width in LOOKS:
-        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-        page.set_viewport_size({"width": width, "height": 900})
-        result = page.evaluate("values => axe.run(document, {runOnly: {type: 'tag', values}})", RULES)
-        found += [f"{theme} {width}: {each['id']}: {each['nodes'][0]['html'][:200]}" for each in result["violations"]]
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 900})
-        if page.evaluate("document.documentElement.scrollWidth") > width:
-            found.append(f"scrolls sideways at {width}")
-    return found
 
 
 @pytest.mark.parametrize("name", NAMES)

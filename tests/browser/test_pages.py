@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Installation
+from tests.browser.looks import complaints
 from tests.browser.test_walk import SECONDS, answer, submit
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text()
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-LOOKS = [(theme, width) for theme in ("light", "dark") for width in (1440, 390)]
-WIDTHS = (320, 360, 390, 640, 768, 1024, 1088, 1280, 1440)
 
 
 @pytest.fixture(scope="module")
@@ -49,36 +43,11 @@ NAMES = (
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_is_accessible_in_both_themes_and_on_a_phone(open_page: Any, places: dict[str, str], name: str) -> None:
-    found = []
-    page = open_page(quiet=False)
+def test_is_accessible_silent_and_within_its_width(open_page: Any, places: dict[str, str], name: str) -> None:
+    page = open_page(quiet=name != "no such page")  # Chromium itself reports that answer
     page.goto(places[name])
-    page.evaluate(AXE)  # goes in beside the page, past its content policy
-    for theme, width in LOOKS:
-        page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # no colour half-way to another
-        page.set_viewport_size({"width": width, "height": 900})
-        result = page.evaluate(f"axe.run(document, {{runOnly: {{type: 'tag', values: {json.dumps(RULES)}}}}})")
-        found += [f"{theme} {width}: {each['id']}: {each['nodes'][0]['html'][:200]}" for each in result["violations"]]
-    assert found == []
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_never_scrolls_sideways(open_page: Any, places: dict[str, str], name: str) -> None:
-    page = open_page(quiet=False)
-    page.goto(places[name])
-    wide = []
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 900})
-        if page.evaluate("document.documentElement.scrollWidth") > width:
-            wide.append(width)
-    assert wide == []
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "no such page"])
-def test_makes_no_noise_in_the_console(open_page: Any, places: dict[str, str], name: str) -> None:
-    page = open_page()
-    page.goto(places[name])
-    page.wait_for_load_state("networkidle") if name in ("keys", "profile", "sign in") else page.wait_for_timeout(1_200)
+    page.wait_for_load_state("networkidle") if name in ("keys", "profile", "sign in") else page.wait_for_timeout(1_000)
+    assert complaints(page) == []
 
 
 class TestWithoutAScript:

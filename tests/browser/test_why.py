@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Installation
-from tests.browser.test_pages import AXE, LOOKS, RULES, WIDTHS
+from tests.browser.looks import complaints
 from tests.browser.test_walk import SECONDS, answer, submit
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -55,18 +54,7 @@ def open_whole(page: Page, place: str) -> None:
 def test_is_accessible_and_within_its_width_everywhere(open_page: Any, waiting: str, name: str) -> None:
     page = open_page()
     open_whole(page, places(waiting)[name])
-    page.evaluate(AXE)
-    found: list[str] = []
-    for theme, width in LOOKS:
-        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-        page.set_viewport_size({"width": width, "height": 900})
-        result = page.evaluate(f"axe.run(document, {{runOnly: {{type: 'tag', values: {json.dumps(RULES)}}}}})")
-        found += [f"{theme} {width}: {each['id']}: {each['nodes'][0]['html'][:200]}" for each in result["violations"]]
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 900})
-        if page.evaluate("document.documentElement.scrollWidth") > width:
-            found.append(f"scrolls sideways at {width}")
-    assert found == []
+    assert complaints(page) == []
 
 
 def test_a_newcomer_finds_what_helps_and_submits_it(pages: Page, waiting: str) -> None:
