@@ -78,8 +78,8 @@ def _check_seal(seal: TrailSeal, before: TrailSeal | None, checked: Checked) -> 
     follows = before.digest if before else ""
     if seal.previous != follows and not was_removed(seal.previous):
         checked.add("chain", None, f"a seal before event {seal.first} is gone, and retention did not remove it")
-    start = before.last if before else 0
-    events = list(Event.objects.filter(pk__gt=start, pk__lte=seal.last).order_by("pk"))
+    under = Event.objects.filter(pk__lte=seal.last)
+    events = list((under.filter(pk__gt=before.last) if before else under).order_by("pk"))
     digests = [digest_of(event) for event in events]
     checked.seals += 1
     checked.events += len(events)
