@@ -64,11 +64,11 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "gpulayer_site.audit.middleware.CallerMiddleware",
-    "gpulayer_site.audit.middleware.CallerMiddleware",
     "gpulayer_site.no_store.NoStoreMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "gpulayer_site.problems.ProblemMiddleware",
     "gpulayer_site.bodies.BodyMiddleware",
+    "gpulayer_site.problems_of_values.ValueMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -160,13 +160,6 @@ CELERY_BEAT_SCHEDULE["retention"] = {
     "task": "scheduler.retention",
     "schedule": RETENTION_EVERY_SECONDS,
     "options": {"expires": RETENTION_EVERY_SECONDS},
-}
-
-SEAL_EVERY_SECONDS = 300.0
-CELERY_BEAT_SCHEDULE["seal-trail"] = {
-    "task": "workers.seal_trail",
-    "schedule": SEAL_EVERY_SECONDS,
-    "options": {"expires": SEAL_EVERY_SECONDS},
 }
 
 SEAL_EVERY_SECONDS = 300.0

@@ -12,7 +12,8 @@ from django.urls.converters import IntConverter
 from django.urls.resolvers import RegexPattern, RoutePattern
 
 SAMPLES = {
-    "key": "cancel", "number": "1", "sha256": "0" * 64, "object_id": "1", "app_label": "workers", "content_type_id": "1",
+    "key": "cancel", "number": "1", "sha256": "0" * 64, "object_id": "1", "app_label": "workers",
+    "content_type_id": "1",
     "url": "nothing", "rank": "0", "verb": "drain", "username": "mira", "team": "vision",
 }  # fmt: skip
 """What is put into an address where the rows at hand say nothing better; everything else becomes 1."""
@@ -24,6 +25,11 @@ class Route:
 
     pattern: str
     path: str
+
+    @property
+    def names(self) -> list[str]:
+        """Those of its parameters."""
+        return re.findall(r"<(?:\w+:)?(\w+)>", self.pattern)
 
     @property
     def is_api(self) -> bool:
