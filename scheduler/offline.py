@@ -21,6 +21,7 @@ from scheduler.core.spec import QueueEntry
 from scheduler.core.why import Grounds, Why, to_document, why
 from scheduler.core.why_not import WhyNot, why_not
 from scheduler.documents import read_located
+from scheduler.memory import no_search_for_cycles
 
 T = TypeVar("T")
 
@@ -56,8 +57,9 @@ def read_given(workers: Path, jobs: Path) -> Given:
 
 def decide(given: Given) -> Iterator[tuple[QueueEntry, SchedulingDecision]]:
     """One pass, each decision as soon as it is made, in queue order."""
-    for result in run_pass(given.queue, given.fleet):
-        yield result.entry, result.decision
+    with no_search_for_cycles():
+        for result in run_pass(given.queue, given.fleet):
+            yield result.entry, result.decision
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from scheduler.core import schedule as core
 from scheduler.core.engine import Engine
 from scheduler.core.fleet import Fleet
 from scheduler.core.spec import QueueEntry
+from scheduler.memory import no_search_for_cycles
 from scheduler.models import Job, JobState, PassState, SchedulingPass
 from scheduler.queue import Queued, queue_digest, take_queue
 from scheduler.records import changes
@@ -86,7 +87,8 @@ def _run_once(clock: Clock, holder: str, phases: Phases, ending: Flag | None) ->
         return None, False
     row, again = None, False
     try:
-        row = _run(_Turn(lease, clock, phases))
+        with no_search_for_cycles():
+            row = _run(_Turn(lease, clock, phases))
     except StalePassError as stale:
         level = logging.INFO if lease.ending.is_set() else logging.WARNING
         log.log(level, "A pass came too late to commit: %s", stale)
