@@ -4,7 +4,10 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
-from scheduler import occupancy
+from scheduler.services import seen_fleet
+from scheduler.views import whatif
+
+_KNOWN = {"views_of": seen_fleet.views_of, "tasks_on": seen_fleet.tasks_on, "what_if": whatif.panel}
 
 urlpatterns: list[URLPattern | URLResolver] = [
     # One door: the admin's own sign-in form would know neither one-time codes nor the throttle.
@@ -14,5 +17,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("gpulayer_site.api")),
     path("", include("scheduler.urls")),
     # What only the scheduler knows of workers is handed to their pages; they could not ask for it.
-    path("", include("workers.urls"), {"views_of": occupancy.views_of, "tasks_on": occupancy.tasks_on}),
+    path("", include("workers.urls"), _KNOWN),
 ]

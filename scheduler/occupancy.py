@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
 from django.utils import timezone
 
@@ -24,6 +25,10 @@ class TaskOn:
     devices: tuple[int, ...]
     since: datetime
     state: str
+    ends_by: datetime | None
+    """When its time limit is over; None: it has none, or has not begun."""
+    reruns: bool
+    """Whether its job asks to be run again when an attempt of it is lost."""
 
 
 def views_of(names: Sequence[str]) -> Mapping[str, WorkerView]:
@@ -46,6 +51,18 @@ def tasks_on(worker_id: int) -> tuple[TaskOn, ...]:
             devices=tuple(task.devices),
             since=task.started_at or task.state_since,
             state=task.get_state_display(),
+            ends_by=_ends_by(task),
+            reruns=_reruns(task.attempt.job.spec),
         )
         for task in rows.order_by("pk")
     )
+
+
+def _ends_by(task: Task) -> datetime | None:
+    seconds = task.attempt.job.spec.get("timeout_s")
+    return task.started_at + timedelta(seconds=seconds) if seconds and task.started_at else None
+
+
+def _reruns(spec: Mapping[str, Any]) -> bool:
+    retries = spec.get("retries") or {}
+    return int(retries.get("max", 0)) > 0 and "lost" in retries.get("on", ["lost"])

@@ -3,7 +3,7 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from scheduler.views import acts, holds, job, jobs, leaving, log, outputs, places, submit, why
+from scheduler.views import acts, holds, job, jobs, leaving, log, outputs, places, submit, whatif, why
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="jobs"), name="home"),
@@ -29,6 +29,7 @@ urlpatterns = [
     path("jobs/<slug:job_id>/outputs/<int:number>", outputs.download, name="job-output"),
     path("jobs/<slug:job_id>/act/extend", holds.extend, name="job-extend"),
     path("jobs/<slug:job_id>/act/<slug:key>", acts.act, name="job-act"),
+    path("what-if", whatif.fragment, name="what-if"),
     path("workers/<str:name>/retire", leaving.retire, name="worker-retire"),
     path("jobs/<slug:job_id>/log", log.log, name="job-log"),
     path("jobs/<slug:job_id>/log.txt", log.log_text, name="job-log-text"),

@@ -9,6 +9,9 @@
   const say = t => { const a = $('#announce'); a.textContent = ''; setTimeout(() => a.textContent = t, 50); };
   // a fragment's status line (data-say) is announced when it changes, not at every look
   const tell = t => { const s = t?.dataset?.say; if (s && s !== said[t.id]) { said[t.id] = s; say(s); } };
+  // the server shows times as this browser would, unless the profile says otherwise
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  if (zone && !d.cookie.split('; ').includes(`gpulayer_zone=${zone}`)) d.cookie = `gpulayer_zone=${zone};path=/;max-age=31536000;samesite=lax${location.protocol === 'https:' ? ';secure' : ''}`;
   let g = 0;
   const step = n => {                       // j / k: to the next row's first link
     const rows = $$('table.stack > tbody > tr').map(r => $('th a, th input', r)).filter(Boolean);
@@ -83,11 +86,12 @@
   });
   d.addEventListener('htmx:error', e => { if (e.detail.ctx?.request) lost(); });
   d.addEventListener('htmx:finally:request', e => e.detail.ctx.target?.removeAttribute?.('aria-busy'));
-  // what a person has opened stays open when the piece around it is replaced
-  let opened = [];
-  d.addEventListener('htmx:before:swap', () => opened = $$('details[id][open]').map(x => x.id));
+  // what a person has opened or ticked stays so when the piece around it is replaced
+  let opened = [], ticked = [];
+  d.addEventListener('htmx:before:swap', () => { opened = $$('details[id][open]').map(x => x.id); ticked = $$('input[data-keep]:checked').map(x => x.id); });
   d.addEventListener('htmx:after:swap', e => {
     opened.forEach(i => { const x = d.getElementById(i); if (x) x.open = true; });
+    ticked.forEach(i => { const x = d.getElementById(i); if (x) x.checked = true; });
     tell(e.detail.ctx?.target || e.target); facets(); follow();
     $$('#dialogs dialog:not([open])').forEach(m => m.showModal());
   });

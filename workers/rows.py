@@ -13,7 +13,8 @@ from scheduler.core.explain import size
 from scheduler.core.fleet import EnvironmentView, WorkerFacts, WorkerView
 from workers.devices import DeviceBox, device_boxes, free_count, summary
 from workers.models import Intent, Liveness, Worker
-from workers.moments import duration
+from workers.moments import duration, minute
+from workers.services.limits import limits_of
 
 FRESH_SECONDS = 20
 LABELS_IN_A_ROW = 3
@@ -62,6 +63,8 @@ class Fact:
     value: str | None
     why: str = ""
     """Why it could not be read this time."""
+    beside: str = ""
+    """Who says so, where it is not the agent, and what that says."""
 
 
 class WorkerRow:
@@ -94,7 +97,17 @@ class WorkerRow:
         if self.view is None:
             return ""
         reserved = f"reserved for {self.view.facts.reserved_for}" if self.view.facts.reserved_for else ""
-        return "; ".join(filter(None, (self.view.state_note, reserved)))
+        return "; ".join(filter(None, (self.view.state_note, self.deadline, reserved)))
+
+    @property
+    def deadline(self) -> str:
+        """When its drain is to be over, and what becomes of what still runs then."""
+        until = self.worker.drain_deadline
+        if until is None or self.worker.intent != Intent.DRAINING:
+            return ""
+        then = "what still runs then is stopped" if self.worker.drain_stops else "what still runs then is waited for"
+        told = minute(until, now=timezone.now())
+        return f"to be empty by {told}: {then}" if until > timezone.now() else f"was to be empty by {told}"
 
     @cached_property
     def boxes(self) -> tuple[DeviceBox, ...]:
@@ -150,7 +163,7 @@ class WorkerRow:
     @property
     def facts(self) -> list[Fact]:
         """What it has, including what is unknown."""
-        return _facts(self.view, self.worker.unknown) if self.view else []
+        return [*_facts(self.view, self.worker.unknown), *_limits(self.worker)] if self.view else []
 
 
 def _environment(name: str, env: EnvironmentView, why: str) -> Environment:
@@ -169,7 +182,6 @@ def _facts(view: WorkerView, why: Mapping[str, str]) -> list[Fact]:
         Fact("Compute capability", ", ".join(capabilities) or None, unread),
     ]
     place = [Fact(name, value) for name, value in (("Provider", facts.provider), ("Region", facts.region)) if value]
-    slots = facts.max_concurrent_tasks
     return [
         Fact("GPUs", None if devices is None else summary(view), why.get("devices", "")),
         *(drivers if devices or devices is None else ()),
@@ -179,8 +191,14 @@ def _facts(view: WorkerView, why: Mapping[str, str]) -> list[Fact]:
         Fact("System", _system(facts), why.get("os", why.get("os_version", ""))),
         Fact("Architecture", facts.arch, why.get("arch", "")),
         *place,
-        Fact("Tasks at once", "one per usable GPU, at least 1" if slots is None else str(slots)),
         Fact("Address for gangs", facts.advertise_address, why.get("advertise_address", "")),
+    ]
+
+
+def _limits(worker: Worker) -> list[Fact]:
+    return [
+        Fact(limit.label, limit.value, beside=f"set by an operator; the agent says {limit.agents}" * limit.by_operator)
+        for limit in limits_of(worker)
     ]
 
 

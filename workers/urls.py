@@ -2,11 +2,18 @@
 
 from django.urls import path, re_path
 
-from workers import views, views_accept, views_acts, views_enrol
+from workers import views, views_accept, views_acts, views_enrol, views_fleet
 
 urlpatterns = [
     path("workers", views.worker_list, name="workers"),
     path("workers/<str:name>/accept", views_accept.accept, name="worker-accept"),
+    path("workers/<str:name>/labels", views_fleet.one, {"kind": "labels"}, name="worker-labels"),
+    path("workers/<str:name>/limits", views_fleet.one, {"kind": "limits"}, name="worker-limits"),
+    path("workers/<str:name>/drain", views_fleet.one, {"kind": "drain"}, name="worker-drain"),
+    path("workers/<str:name>/undrain", views_fleet.one, {"kind": "undrain"}, name="worker-undrain"),
+    path("fleet/labels", views_fleet.many, {"kind": "labels"}, name="fleet-labels"),
+    path("fleet/drain", views_fleet.many, {"kind": "drain"}, name="fleet-drain"),
+    path("fleet/undrain", views_fleet.many, {"kind": "undrain"}, name="fleet-undrain"),
     path("workers/<str:name>/act/<slug:key>", views_acts.act, name="worker-act"),
     path("enrolment", views_enrol.enrolment, name="enrolment"),
     path("enrolment/<int:pk>/revoke", views_enrol.token_revoke, name="enrolment-revoke"),

@@ -18,30 +18,34 @@ from workers.happened import lately
 from workers.live import respond
 from workers.models import Worker
 from workers.paging import asked_of, by_key, link
+from workers.picking import FILTERS
 from workers.queries import STATES, found_workers, live_workers, state_counts
 from workers.rows import WorkerRow
 from workers.rows_devices import device_rows
 from workers.services import conflicts
 from workers.services.offers import offer_of
+from workers.services.operator_labels import labels_of
 from workers.views_acts import offered
 from workers.views_enrol import start_command
 
-ViewsOf = Callable[[Sequence[str]], Mapping[str, WorkerView]]
-"""Workers by name as a pass would see them now; those it would not see are left out."""
-TasksOn = Callable[[int], Sequence[Any]]
-"""The tasks on a worker, by its key: each with `job_id`, `name`, `owner`, `devices`, `since`, `state`."""
+ViewsOf = Callable[[Sequence[str], Any], Mapping[str, WorkerView]]
+"""Workers by name as a pass would see them now, as a user may see them; those it would not see are left out."""
+TasksOn = Callable[..., Sequence[Any]]
+"""The tasks on a worker, by its key, as a user may see them; all of them where no user is named, as for operators:
+each with `job_id`, `name`, `owner`, `devices`, `since`, `state`."""
 
-FILTERS = ("state", "q", "tier")
+BULK = (("labels", "Labels…"), ("drain", "Drain…"), ("undrain", "Undrain…"))
+"""What can be done with many at once."""
 
 
 @require_GET
 @login_required
-def worker_list(request: HttpRequest, views_of: ViewsOf, tasks_on: TasksOn) -> HttpResponse:
+def worker_list(request: HttpRequest, views_of: ViewsOf, **_: Any) -> HttpResponse:
     """Every worker with its devices, a page at a time."""
     asked = asked_of(request.GET, FILTERS)
     filters = {name: asked.get(name, "") for name in FILTERS}
     page = by_key(found_workers(**filters), "name", asked)
-    views = views_of([worker.name for worker in page.rows])
+    views = views_of([worker.name for worker in page.rows], request.user)
     context = {
         "nav": "workers",
         "page": page.map(lambda worker: WorkerRow(worker, views.get(worker.name))),
@@ -52,6 +56,8 @@ def worker_list(request: HttpRequest, views_of: ViewsOf, tasks_on: TasksOn) -> H
         "filtered": any(filters.values()),
         "tiers": list(Origin),
         "query": link(asked),
+        "matching": link(filters),
+        "bulk": [(reverse(f"fleet-{kind}"), text) for kind, text in BULK],
         "worker_command": start_command(request),
     }
     return respond(
@@ -72,11 +78,11 @@ def _tabs(filters: Mapping[str, str]) -> list[dict[str, str]]:
 
 @require_GET
 @login_required
-def worker(request: HttpRequest, name: str, views_of: ViewsOf, tasks_on: TasksOn) -> HttpResponse:
+def worker(request: HttpRequest, name: str, views_of: ViewsOf, tasks_on: TasksOn, **_: Any) -> HttpResponse:
     """One worker: its devices and who holds them, what it has, and what nobody knows of it."""
     found = get_object_or_404(live_workers().select_related("facts", "credential"), name=name)
-    row = WorkerRow(found, views_of([name]).get(name))
-    tasks = tasks_on(found.pk)
+    row = WorkerRow(found, views_of([name], request.user).get(name))
+    tasks = tasks_on(found.pk, request.user)
     context = {
         "nav": "workers",
         "row": row,
@@ -84,6 +90,7 @@ def worker(request: HttpRequest, name: str, views_of: ViewsOf, tasks_on: TasksOn
         "devices": device_rows(row, found.devices.order_by("index", "-present"), tasks),
         "offer": offer_of(found),
         "lately": lately(found.name),
+        "labels": labels_of(found),
         **(_for_operators(found) if request.user.is_staff else {}),
     }
     return respond(request, page="workers/worker.html", fragment="workers/_worker.html", context=context)

@@ -48,16 +48,6 @@ ACTS: Mapping[str, Act] = {
     act.key: act
     for act in (
         Act(
-            "drain", "Drain…", "droplet", "Drain {}?",
-            "It gets no more work. What runs there runs on; nothing is stopped.",
-            "{} is draining: it gets no more work.", services.drain, _is_in_use, noted=True,
-        ),
-        Act(
-            "undrain", "Undrain…", "player-play", "Let {} have work again?",
-            "The next pass may place jobs there.", "{} may have work again.", services.undrain,
-            lambda worker: not _is_in_use(worker),
-        ),
-        Act(
             "trust", "Clear as healthy…", "circle-check", "Is {} well?",
             "It counts as healthy until something else is found, and failures of jobs so far count against it no more.",
             "{} counts as healthy.", services.trust, lambda worker: worker.health == Health.UNHEALTHY,

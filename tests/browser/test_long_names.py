@@ -50,7 +50,7 @@ def places(installation: Installation, long_host: str) -> dict[str, str]:
         "why not": f"{job}/why-not/{HOST}", "changes": f"{job}/changes", "a clone": f"/jobs/new?like={waits}",
         "asked why not": f"/why-not?job={waits}", "outputs": f"{job}/outputs", "a hold": hold,
         "its devices": f"{hold}/devices", "extend": f"{hold}/act/extend", "release": f"{hold}/act/release",
-        "cancel": f"{job}/cancel", "drain": f"{host}/act/drain", "revoke": f"{host}/act/revoke",
+        "cancel": f"{job}/cancel", "drain": f"{host}/drain", "revoke": f"{host}/act/revoke",
         "retire": f"{host}/retire", "in YAML": "/jobs/new?as=yaml",
     }  # fmt: skip
 

@@ -73,7 +73,7 @@ class TestEnrolment:
 
 
 def where(key: str) -> str:
-    return f"/workers/w1/{'' if key == 'retire' else 'act/'}{key}"
+    return f"/workers/w1/{'' if key in ('drain', 'undrain', 'retire') else 'act/'}{key}"
 
 
 class TestActs:
@@ -97,10 +97,10 @@ class TestActs:
 
     def test_drain_and_undrain_keep_the_note(self, operator: Client) -> None:
         a_worker("w1")
-        shown = operator.post("/workers/w1/act/drain", {"note": "new fans"}, follow=True).content.decode()
+        shown = operator.post("/workers/w1/drain", {"note": "new fans"}, follow=True).content.decode()
         assert "new fans" in shown
         assert Worker.objects.get().intent == "draining"
-        operator.post("/workers/w1/act/undrain")
+        operator.post("/workers/w1/undrain")
         assert Worker.objects.get().intent == "active"
 
     def test_revoking_names_what_runs_there(self, operator: Client) -> None:

@@ -1,0 +1,65 @@
+"""Workers with what runs on them, as somebody may see it: of others' jobs it is only told that they are there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from scheduler import occupancy
+from scheduler.core.fleet import DeviceView, WorkerView
+from scheduler.occupancy import TaskOn
+from scheduler.services.visibility import SOMEBODY_ELSES, seen_ids, sees_all
+
+_JOB = "job:"
+
+
+def views_of(names: Sequence[str], user: Any) -> Mapping[str, WorkerView]:
+    """These workers as a pass would see them now, as this user may see them. One query more where jobs are hidden."""
+    views = occupancy.views_of(names)
+    if sees_all(user):
+        return views
+    seen = seen_ids(user, (job_id for view in views.values() for job_id in jobs_of(view)))
+    return {name: as_seen(view, seen) for name, view in views.items()}
+
+
+def tasks_on(worker_id: int, user: Any = None) -> tuple[TaskOn, ...]:
+    """The tasks that hold something of this worker, the oldest first; of others' neither id nor name nor owner.
+
+    Without a user they are told whole: for pages that only operators see.
+    """
+    tasks = occupancy.tasks_on(worker_id)
+    if user is None or sees_all(user):
+        return tasks
+    seen = seen_ids(user, (task.job_id for task in tasks))
+    return tuple(
+        task if task.job_id in seen else replace(task, job_id="", name=SOMEBODY_ELSES, owner="") for task in tasks
+    )
+
+
+def as_seen(view: WorkerView, seen: frozenset[str]) -> WorkerView:
+    """The worker with `SOMEBODY_ELSES` in place of every job that is not among those seen."""
+    tasks = tuple(
+        task if task.job_id in seen else replace(task, job_id=SOMEBODY_ELSES) for task in view.tasks
+    )  # fmt: skip
+    devices = view.facts.devices and tuple(_device(device, seen) for device in view.facts.devices)
+    facts = replace(view.facts, devices=devices, reserved_for=_holder(view.facts.reserved_for, seen))
+    return replace(view, tasks=tasks, facts=facts)
+
+
+def _device(device: DeviceView, seen: frozenset[str]) -> DeviceView:
+    holder = _holder(device.reserved_for, seen)
+    return device if holder == device.reserved_for else replace(device, reserved_for=holder)
+
+
+def _holder(holder: str | None, seen: frozenset[str]) -> str | None:
+    if holder is None or not holder.startswith(_JOB) or holder.removeprefix(_JOB) in seen:
+        return holder
+    return SOMEBODY_ELSES
+
+
+def jobs_of(view: WorkerView) -> Iterable[str]:
+    """The ids of the jobs that hold something of it, and of those that it is reserved for."""
+    yield from (task.job_id for task in view.tasks)
+    holders = (view.facts.reserved_for, *(device.reserved_for for device in view.facts.devices or ()))
+    yield from (holder.removeprefix(_JOB) for holder in holders if holder is not None and holder.startswith(_JOB))

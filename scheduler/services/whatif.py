@@ -1,0 +1,204 @@
+"""What a change to workers would mean for the jobs that wait, told before it is made; nothing is written."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from scheduler.core.compare import MOST_COMPARED, Changed, Effect, compare
+from scheduler.core.engine import Engine
+from scheduler.core.explain import short_answer
+from scheduler.core.fleet import Fleet
+from scheduler.core.schedule import schedule
+from scheduler.core.spec import OnUnschedulable, QueueEntry
+from scheduler.models import Job
+from scheduler.queue import take_queue
+from scheduler.services.visibility import seen_ids
+from scheduler.services.whatif_fleets import both, latest
+from workers.proposed import Change
+
+MOST_SHOWN = 50
+"""Jobs that are named one by one, the worst off first."""
+LOSING = (Effect.NEVER_FITS, Effect.NO_START, Effect.LOSES)
+GAINING = (Effect.FITS, Effect.STARTS, Effect.GAINS)
+TONES = {
+    Effect.NEVER_FITS: "never", Effect.NO_START: "wait", Effect.LOSES: "none", Effect.SHIFTS: "none",
+    Effect.GAINS: "none", Effect.STARTS: "ok", Effect.FITS: "ok",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobChange:
+    """What becomes of one waiting job, in words."""
+
+    job_id: str
+    name: str
+    owner: str
+    effect: Effect
+    can_run: tuple[int, int]
+    """The workers that could run it and take jobs, before and after."""
+    free: tuple[int, int]
+    """Those that could take it now."""
+    then: str
+    """What becomes of it."""
+
+    @property
+    def tone(self) -> str:
+        """As reasons are drawn."""
+        return TONES[self.effect]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """The answer: how many jobs, and the first of them by name, those that would never fit at the head."""
+
+    waiting: int
+    """Jobs in the queue that were looked at."""
+    counts: dict[Effect, int]
+    jobs: tuple[JobChange, ...]
+    hidden: int
+    """Changed jobs that are not named: of others, whom the viewer may not see."""
+    more: int
+    """Changed jobs that are not named because there are many."""
+    seen_at: datetime
+    pass_number: int | None
+
+    @property
+    def changed(self) -> int:
+        """Jobs for which it makes a difference."""
+        return sum(self.counts.values())
+
+    @property
+    def losing(self) -> int:
+        """Jobs that would be worse off."""
+        return sum(self.counts.get(effect, 0) for effect in LOSING)
+
+    @property
+    def lead(self) -> str:
+        """The answer in one sentence."""
+        if not self.waiting:
+            return "No job is waiting."
+        if not self.changed:
+            one = "one waiting job" if self.waiting == 1 else f"{self.waiting:,} waiting jobs"
+            return f"Nothing changes for the {one}."
+        return f"Of {_jobs(self.waiting, 'waiting ')}, {self.changed:,} {'changes' if self.changed == 1 else 'change'}."
+
+    @property
+    def parts(self) -> str:
+        """How many of each kind, the worst first."""
+        said = [_COUNTED[effect](count) for effect in Effect if (count := self.counts.get(effect, 0))]
+        return f"{', '.join(said)}." if said else ""
+
+
+def preview(change: Change, *, now: datetime, user: Any = None) -> Preview:
+    """What this change would mean, over the view that the latest pass recorded.
+
+    `user`: jobs that they may not see are counted, not named; None sees all. Of a longer queue the first 10,000 jobs
+    are looked at.
+    """
+    queued = [each for each in take_queue() if each.entry is not None]
+    entries = [each.entry for each in queued[:MOST_COMPARED] if each.entry is not None]
+    recorded = latest({each.job_id for each in queued}, now)
+    before, after = both(change, recorded.fleet)
+    found = compare(entries, before, after, now) if before.workers != after.workers else ()
+    shown, hidden = _shown(found, user)
+    return Preview(
+        waiting=len(entries),
+        counts=dict(Counter(one.effect for one in found)),
+        jobs=_told(shown[:MOST_SHOWN], after, change),
+        hidden=hidden,
+        more=max(0, len(shown) - MOST_SHOWN),
+        seen_at=recorded.seen_at,
+        pass_number=recorded.pass_number,
+    )
+
+
+def _shown(found: Sequence[Changed], user: Any) -> tuple[list[Changed], int]:
+    """Those that the user may see, and how many more there are."""
+    if user is None:
+        return list(found), 0
+    visible = seen_ids(user, (one.entry.job_id for one in found))
+    shown = [one for one in found if one.entry.job_id in visible]
+    return shown, len(found) - len(shown)
+
+
+def _told(found: Sequence[Changed], after: Fleet, change: Change) -> tuple[JobChange, ...]:
+    rows = {job.job_id: job for job in _named(found)}
+    engine = Engine()
+    told = []
+    for one in found:
+        job = rows.get(one.entry.job_id)
+        if job is None:
+            continue  # deleted meanwhile
+        told.append(
+            JobChange(
+                job_id=job.job_id,
+                name=job.name,
+                owner=job.owner.get_username(),
+                effect=one.effect,
+                can_run=(one.can_run.before, one.can_run.after),
+                free=(one.free.before, one.free.after),
+                then=_then(one, after, change, engine),
+            )
+        )
+    return tuple(told)
+
+
+def _named(found: Sequence[Changed]) -> Sequence[Job]:
+    jobs = Job.objects.filter(job_id__in=[one.entry.job_id for one in found])
+    return list(jobs.select_related("owner").only("job_id", "name", "owner__username"))
+
+
+def _then(one: Changed, after: Fleet, change: Change, engine: Engine) -> str:
+    if one.effect is Effect.NEVER_FITS:
+        return _never(one, after, change, engine)
+    if one.effect is Effect.NO_START:
+        return f"would not start now: {_free(one)}"
+    if one.effect is Effect.STARTS:
+        return "would start now"
+    if one.effect is Effect.FITS:
+        return "would start now" if one.starts_after else "could run, and waits for its turn"
+    if one.starts_after:
+        return "starts all the same"
+    return f"still waits: {_free(one)}" if one.free.before != one.free.after else "still waits"
+
+
+def _never(one: Changed, after: Fleet, change: Change, engine: Engine) -> str:
+    if change.drain:
+        last = f": only {one.can_run.lost_examples[0]} can run it" if one.can_run.lost == 1 else ""
+        return f"no worker would be left that takes it{last}; waits until one does"
+    return f"would never fit: {_answer(one.entry, after, engine)}; {_fate(one.entry)}"
+
+
+def _answer(entry: QueueEntry, after: Fleet, engine: Engine) -> str:
+    return short_answer(entry, schedule(entry, after, entry.job_id, engine=engine))
+
+
+def _fate(entry: QueueEntry) -> str:
+    if entry.spec.on_unschedulable is OnUnschedulable.FAIL:
+        return "fails (on_unschedulable: fail)"
+    return "stays queued (on_unschedulable: queue)"
+
+
+def _free(one: Changed) -> str:
+    gang = one.entry.spec.distributed
+    of = f" of {gang.num_workers:,}" if gang else ""
+    return f"{one.free.before:,} → {one.free.after:,}{of} could take {'a member' if gang else 'it'} now"
+
+
+def _jobs(count: int, kind: str = "") -> str:
+    return f"{count:,} {kind}{'job' if count == 1 else 'jobs'}"
+
+
+_COUNTED = {
+    Effect.NEVER_FITS: lambda count: f"{count:,} would never fit",
+    Effect.NO_START: lambda count: f"{count:,} would not start now",
+    Effect.LOSES: lambda count: f"{count:,} {'waits' if count == 1 else 'wait'} among fewer workers",
+    Effect.SHIFTS: lambda count: f"{count:,} {'has' if count == 1 else 'have'} other workers",
+    Effect.GAINS: lambda count: f"{count:,} {'has' if count == 1 else 'have'} more workers",
+    Effect.STARTS: lambda count: f"{count:,} would start now",
+    Effect.FITS: lambda count: f"{count:,} could run at last",
+}
