@@ -33,12 +33,14 @@ def _in_words(left: int, place: int, name: str, *, one: bool) -> str:
 
 
 def clock(at: datetime, *, now: datetime) -> str:
-    """The time of day for today, with the date for any other day, in UTC."""
+    """The time of day for today, with the date for any other day, in the zone of whoever looks."""
+    at, now = timezone.localtime(at), timezone.localtime(now)
     return at.strftime("%H:%M:%S") if at.date() == now.date() else at.strftime("%Y-%m-%d %H:%M")
 
 
 def minute(at: datetime, *, now: datetime) -> str:
     """The same without seconds, for instants that somebody plans by."""
+    at, now = timezone.localtime(at), timezone.localtime(now)
     return at.strftime("%H:%M" if at.date() == now.date() else "%Y-%m-%d %H:%M")
 
 

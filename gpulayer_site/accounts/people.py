@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
+from gpulayer_site.accounts.lockout import forget
 from gpulayer_site.accounts.models import Person, UnixAccount
 from gpulayer_site.accounts.passwords import give_temporary
 from gpulayer_site.accounts.sessions import end_sessions
@@ -111,6 +112,21 @@ def set_unix_user(*, user: User, name: str, actor: str, now: datetime) -> bool:
         account.delete()
     _note(user, "unix_account", actor, now, before=before, after=name)
     return True
+
+
+@transaction.atomic
+def sign_out(*, user: User, actor: str, now: datetime) -> None:
+    """End every session of somebody's."""
+    Person.objects.filter(user=user).update(epoch=F("epoch") + 1)
+    end_sessions(user)
+    _note(user, "sessions_ended", actor, now)
+
+
+@transaction.atomic
+def unlock(*, user: User, actor: str, now: datetime) -> None:
+    """Forget failed sign-ins under this name: whoever was locked out may try again."""
+    forget(user.get_username())
+    _note(user, "unlocked", actor, now)
 
 
 def check_unix_name(name: str) -> str:

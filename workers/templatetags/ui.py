@@ -144,7 +144,7 @@ def moment(at: datetime | None) -> SafeString | str:
     return format_html(
         '<time datetime="{}" title="{}">{}</time>',
         at.isoformat(),
-        at.strftime("%Y-%m-%d %H:%M:%S UTC"),
+        timezone.localtime(at).strftime("%Y-%m-%d %H:%M:%S %Z"),
         clock(at, now=timezone.now()),
     )
 
