@@ -77,11 +77,16 @@ class People:
         """The answer to a document."""
         return self._call("POST", path, document=document, headers=headers)
 
-    def post_text(self, path: str, text: str, media_type: str, headers: Mapping[str, str]) -> Any:
-        """The answer to a text in this format. Sent again where no answer came: give an idempotency key."""
+    def post_text(
+        self, path: str, text: str, media_type: str, headers: Mapping[str, str], **params: str | None
+    ) -> Any:  # fmt: skip
+        """The answer to a text in this format; parameters that are None are left out.
+
+        Sent again where no answer came: give an idempotency key.
+        """
         return self._call(
             "POST", path, content=text.encode(), headers={"Content-Type": media_type, **headers},
-            retry=Retry(_wait, tries=4),
+            params={key: value for key, value in params.items() if value is not None}, retry=Retry(_wait, tries=4),
         )  # fmt: skip
 
     def put_bytes(self, path: str, data: bytes, **params: str | int) -> Any:
@@ -99,6 +104,10 @@ class People:
         """What is there, with its headers; keys that are None are left out."""
         given = {key: value for key, value in params.items() if value is not None}
         return self._answer("GET", path, params=given, retry=Retry(_wait, tries=6))
+
+    def patch(self, path: str, document: object) -> Any:
+        """The answer to a document that changes what is there."""
+        return self._call("PATCH", path, document=document)
 
     def delete(self, path: str) -> Any:
         """The answer to a deletion."""

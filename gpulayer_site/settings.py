@@ -67,6 +67,7 @@ MIDDLEWARE = [
     "gpulayer_site.no_store.NoStoreMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "gpulayer_site.problems.ProblemMiddleware",
+    "gpulayer_site.tokens_in_addresses.TokenInAddressMiddleware",
     "gpulayer_site.bodies.BodyMiddleware",
     "gpulayer_site.problems_of_values.ValueMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -169,6 +170,13 @@ CELERY_BEAT_SCHEDULE["seal-trail"] = {
     "options": {"expires": SEAL_EVERY_SECONDS},
 }
 
+# --- who sees what --------------------------------------------------------------------------------------------------
+
+# Whether people see jobs that are neither theirs nor their teams': `visible` or `hidden`. Operators see all.
+GPULAYER_OTHERS_JOBS: str = env.str("GPULAYER_OTHERS_JOBS", default="visible")
+if GPULAYER_OTHERS_JOBS not in ("visible", "hidden"):
+    raise ImproperlyConfigured(f"GPULAYER_OTHERS_JOBS is visible or hidden; found `{GPULAYER_OTHERS_JOBS}`")
+
 # --- clocks of execution --------------------------------------------------------------------------------------------
 
 # docs/execution.md says what each of them promises; tests make them short.
@@ -205,7 +213,9 @@ LOGOUT_REDIRECT_URL = "signin"
 _HTTPS = _PUBLIC.scheme == "https"
 # Behind a TLS proxy on this host everybody seems to come from here; the proxy says from where (accounts/address.py).
 GPULAYER_BEHIND_PROXY = _HTTPS
-SESSION_COOKIE_NAME = "gpulayer_session"
+# Browsers take a cookie of this prefix from this very host alone, and only over TLS.
+_PREFIX = "__Host-" if _HTTPS else ""
+SESSION_COOKIE_NAME = f"{_PREFIX}gpulayer_session"
 SESSION_ENGINE = "gpulayer_site.accounts.sessions"
 # A session ends this long after its person did something for the last time, and this long after its beginning.
 GPULAYER_SESSION_IDLE_SECONDS = 3600 * read_seconds(env, "GPULAYER_SESSION_IDLE_HOURS", 12)
@@ -213,7 +223,7 @@ SESSION_COOKIE_AGE = int(24 * 3600 * read_seconds(env, "GPULAYER_SESSION_DAYS", 
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = _HTTPS
-CSRF_COOKIE_NAME = "gpulayer_csrf"
+CSRF_COOKIE_NAME = f"{_PREFIX}gpulayer_csrf"
 CSRF_COOKIE_HTTPONLY = True  # pages carry the token in the form or in hx-headers
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SECURE = _HTTPS

@@ -11,6 +11,7 @@ from gpulayer_site.terminal import say, say_if_full, table, write_json
 from scheduler.cli_acts import COMMANDS as ACTS
 from scheduler.cli_follow import exit_as, follow, page_of, text_of
 from scheduler.cli_logs import logs
+from scheduler.cli_options import TEAM
 from scheduler.cli_outputs import outputs
 from scheduler.cli_paths import job_path
 from scheduler.cli_replay import replay
@@ -35,8 +36,9 @@ for _command in (logs, *ACTS, outputs, explain, why_not, changes, rollup, replay
 @job.command()
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("--watch", is_flag=True, help="Follow the job and its log; exit as `job wait` does.")
+@TEAM
 @click.option("--json", "as_json", is_flag=True, help="Print the job as JSON.")
-def submit(file: Path, watch: bool, as_json: bool) -> None:
+def submit(file: Path, watch: bool, team: str | None, as_json: bool) -> None:
     """Submit the job that FILE describes.
 
     FILE is YAML or JSON; - reads standard input.
@@ -50,7 +52,7 @@ def submit(file: Path, watch: bool, as_json: bool) -> None:
     text = text_of(file)
     kind = "application/json" if file.suffix == ".json" else "application/yaml"
     people = connect()
-    made = people.post_text("jobs", text, kind, {"Idempotency-Key": str(uuid.uuid4())})
+    made = people.post_text("jobs", text, kind, {"Idempotency-Key": str(uuid.uuid4())}, team=team)
     if as_json:
         write_json(made)
     elif watch:
@@ -65,9 +67,10 @@ def submit(file: Path, watch: bool, as_json: bool) -> None:
 @job.command("list")
 @click.option("--state", help="Only jobs in this state: queued, running, failed … active, over.")
 @click.option("--search", "-q", "query", help="Only jobs whose id or name has this text.")
+@click.option("--team", help="Only jobs of this team.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=30, show_default=True, help="How many, newest first.")
 @click.option("--json", "as_json", is_flag=True, help="Print the jobs as JSON.")
-def list_jobs(state: str | None, query: str | None, limit: int, as_json: bool) -> None:
+def list_jobs(state: str | None, query: str | None, team: str | None, limit: int, as_json: bool) -> None:
     """List jobs, newest first, each with its short answer.
 
     \b
@@ -75,11 +78,11 @@ def list_jobs(state: str | None, query: str | None, limit: int, as_json: bool) -
       gpulayer job list
       gpulayer job list --state queued
     """
-    jobs = connect().pages("jobs", limit=limit, state=state, q=query)
+    jobs = connect().pages("jobs", limit=limit, state=state, q=query, team=team)
     if as_json:
         write_json(jobs)
     elif not jobs:
-        click.echo("no jobs" if not (state or query) else "no such jobs")
+        click.echo("no jobs" if not (state or query or team) else "no such jobs")
     else:
         rows = [(each["job_id"], each["state"], each["name"], each["owner"], each["short_answer"]) for each in jobs]
         table(("JOB", "STATE", "NAME", "OWNER", "ANSWER"), rows)

@@ -45,6 +45,7 @@ class Pair(click.ParamType):
 
 DURATION, PAIR = Duration(), Pair()
 
+TEAM = click.option("--team", help="The team that owns the job beside you; '' for none. Left out: your only one.")
 _WHERE = (
     click.option("--name", help="How the job is found again."),
     click.option("--gpus", type=click.IntRange(0), help="Whole devices, on each worker."),

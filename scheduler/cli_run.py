@@ -14,7 +14,7 @@ import click
 
 from gpulayer_site.client import Failure, People, connect
 from scheduler.cli_follow import LEFT, exit_as, follow, page_of, text_of
-from scheduler.cli_options import DURATION, PAIR, Document, put, put_into, where_it_may_run
+from scheduler.cli_options import DURATION, PAIR, TEAM, Document, put, put_into, where_it_may_run
 from scheduler.cli_upload import upload
 from scheduler.core.errors import DocumentError
 from scheduler.documents import read_text
@@ -34,12 +34,14 @@ _NAMED = 5
 @click.option("--retries", type=click.IntRange(0), help="How often it may be run again where it was lost.")
 @click.option("--workdir", metavar="PATH", help="Run in this folder of the worker, without files of yours.")
 @click.option("--spec", type=click.Path(path_type=Path), help="A job document to begin with; options go before it.")
+@TEAM
 @click.option("--no-files", is_flag=True, help="Upload nothing.")
 @click.option("--detach", "-d", is_flag=True, help="Do not follow it.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def run(
     command: tuple[str, ...], env: tuple[tuple[str, str], ...], secret: tuple[str, ...], timeout: int | None,
-    retries: int | None, workdir: str | None, spec: Path | None, no_files: bool, detach: bool, **asked: Any,
+    retries: int | None, workdir: str | None, spec: Path | None, team: str | None, no_files: bool, detach: bool,
+    **asked: Any,
 ) -> None:  # fmt: skip
     """Run a command on a GPU worker, with the files of this folder.
 
@@ -60,7 +62,7 @@ def run(
     if not (no_files or document.get("workdir") or document.get("files")):
         document["files"] = _bring_files(people, Path.cwd())
     key = {"Idempotency-Key": str(uuid.uuid4())}
-    made = people.post_text("jobs", json.dumps(document), "application/json", key)
+    made = people.post_text("jobs", json.dumps(document), "application/json", key, team=team)
     click.echo(f"{made['job_id']} submitted: {page_of(people, made)}", err=True)
     if detach:
         click.echo(made["job_id"])

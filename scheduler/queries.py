@@ -57,13 +57,18 @@ class WorkersPage:
     after: str | None
 
 
-def jobs_page(*, state: str = "", q: str = "", owner: str = "", after: str = "", limit: int = 50) -> JobsPage:
-    """Jobs of a state (or of `active`, `over`) and an owner, whose name or id contains `q`: two queries.
+def jobs_page(
+    jobs: QuerySet[Job], *, state: str = "", q: str = "", owner: str = "", team: str = "", after: str = "",
+    limit: int = 50,
+) -> JobsPage:  # fmt: skip
+    """Those of `jobs` of a state (or of `active`, `over`), an owner and a team, whose name or id contains `q`.
+
+    Two queries.
 
     `after` is a job id; one that is none is taken as absent.
     """
     limit = max(1, min(limit, MOST_ROWS))
-    jobs = _chosen(state, q, owner).select_related("owner", "decision")
+    jobs = _chosen(jobs, state, q, owner, team).select_related("owner", "team", "decision")
     older = _key_of(after)
     if older is not None:
         jobs = jobs.filter(pk__lt=older)
@@ -71,10 +76,13 @@ def jobs_page(*, state: str = "", q: str = "", owner: str = "", after: str = "",
     return JobsPage(_with_tasks(rows[:limit]), rows[limit - 1].job_id if len(rows) > limit else None)
 
 
-def job_row(job_id: str) -> JobRow | None:
-    """One job; None where there is none of that id. Two queries."""
-    job = Job.objects.select_related("owner", "decision__pass_row").filter(job_id=job_id).first()
-    return _with_tasks([job])[0] if job else None
+WITH_ALL = Job.objects.select_related("owner", "team", "decision__pass_row", "cloned_from")
+"""Jobs with what one job's page says of it."""
+
+
+def row_of(job: Job) -> JobRow:
+    """The job with its tasks. One query."""
+    return _with_tasks([job])[0]
 
 
 def workers_page(*, q: str = "", after: str = "", limit: int = 50) -> WorkersPage:
@@ -95,12 +103,13 @@ def worker_row(name: str) -> WorkerRow | None:
     return _with_load([worker])[0] if worker else None
 
 
-def _chosen(state: str, q: str, owner: str) -> QuerySet[Job]:
-    jobs = Job.objects.all()
+def _chosen(jobs: QuerySet[Job], state: str, q: str, owner: str, team: str) -> QuerySet[Job]:
     if state:
         jobs = jobs.filter(state__in=STATE_GROUPS.get(state, (state,)))
     if owner:
         jobs = jobs.filter(owner__username=owner)
+    if team:
+        jobs = jobs.filter(team__name=team)
     if q:
         jobs = jobs.filter(Q(name__icontains=q) | Q(job_id__icontains=q))
     return jobs

@@ -67,16 +67,16 @@ def waiting_before(job: Job, *, most: int) -> tuple[Queued, ...]:
 def _queue_of(jobs: QuerySet[Job], most: int | None = None) -> tuple[Queued, ...]:
     rows = list(
         jobs.order_by("submitted_at", "pk").values_list(
-            "pk", "job_id", "owner_id", "owner__username",
+            "pk", "job_id", "owner_id", "owner__username", "team__name",
             "decision__fingerprint", "decision__pass_row", "decision__seen_at",
         )[:most]
     )  # fmt: skip
     teams, failed_on = _teams(), _failed_on()
     parsed = _parsed_documents([row[0] for row in rows])
     queue = []
-    for pk, job_id, owner, username, fingerprint, pass_pk, seen_at in rows:
+    for pk, job_id, owner, username, team, fingerprint, pass_pk, seen_at in rows:
         if pk in parsed:
-            holders = holders_of(username, teams.get(owner, ()))
+            holders = holders_of(username, [team] if team else teams.get(owner, ()))
             decided = Latest(fingerprint, pass_pk, seen_at) if fingerprint else None
             queue.append(_queued(pk, job_id, parsed[pk], holders, tuple(failed_on.get(pk, ())), decided))
     trim(_entries, max(MOST_PARSED, len(rows)))
@@ -90,7 +90,7 @@ def entry_of(job: Job, *, holders: Sequence[str], failed_on: Sequence[str]) -> Q
 
 
 def holders_of(username: str, teams: Sequence[str]) -> tuple[str, ...]:
-    """Whose reservations count for a job of this user."""
+    """Whose reservations count for a job of this user: its team's, or those of all of the user's where it has none."""
     return (f"user:{username}", *(f"team:{team}" for team in sorted(teams)))
 
 

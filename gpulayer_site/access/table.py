@@ -17,6 +17,9 @@ READ, JOBS, FLEET, PEOPLE = Scope.READ, Scope.JOBS, Scope.FLEET, Scope.PEOPLE
 ANY_METHOD = "GET POST PUT PATCH DELETE OPTIONS"
 
 _PAGES = (
+    # The trail.
+    Row("audit", "GET", OPERATOR),
+    Row("audit/export", "POST", OPERATOR),
     # Coming and going, and oneself.
     Row("signin", "GET POST", ANYONE),
     Row("signout", "POST", ANYONE),
@@ -86,8 +89,17 @@ _PAGES = (
     Row("fleet/drain", "GET POST", OPERATOR),
     Row("fleet/undrain", "GET POST", OPERATOR),
     Row("what-if", "POST", OPERATOR),
+    Row("notices", "GET", SIGNED_IN),
+    Row("notices/new", "POST", OPERATOR),
+    Row("notices/<int:pk>/end", "POST", OPERATOR),
     Row("enrolment", "GET POST", OPERATOR),
     Row("enrolment/<int:pk>/revoke", "POST", OPERATOR),
+    # Reservations.
+    Row("reservations", "GET", SIGNED_IN),
+    Row("reservations/new", "GET POST", OPERATOR),
+    Row("reservations/new/check", "POST", OPERATOR),
+    Row("reservations/<int:pk>/change", "GET POST", OPERATOR),
+    Row("reservations/<int:pk>/end", "GET POST", OPERATOR),
     # About the APIs.
     Row("api/docs", "GET", SIGNED_IN),
     Row("api/v1/", ANY_METHOD, ANYONE),  # nothing is there
@@ -126,7 +138,14 @@ _CALLS = (
     # The people's API.
     Row("api/v1/openapi.json", "GET", SIGNED_IN, READ),
     Row("api/v1/whoami", "GET", SIGNED_IN, READ),
+    Row("api/v1/tokens", "GET", SIGNED_IN, READ),
     Row("api/v1/tokens", "POST", SIGNED_IN, PEOPLE),
+    Row("api/v1/tokens/<token_id>", "DELETE", SIGNED_IN, PEOPLE),
+    Row("api/v1/people", "GET POST", ADMINISTRATOR, PEOPLE),
+    Row("api/v1/people/<username>", "GET PATCH", ADMINISTRATOR, PEOPLE),
+    Row("api/v1/people/<username>/password", "POST", ADMINISTRATOR, PEOPLE),
+    Row("api/v1/teams", "GET POST", ADMINISTRATOR, PEOPLE),
+    Row("api/v1/teams/<name>", "GET PATCH DELETE", ADMINISTRATOR, PEOPLE),
     Row("api/v1/jobs", "GET", SIGNED_IN, READ),
     Row("api/v1/jobs", "POST", SUBMITTER, JOBS),
     Row("api/v1/jobs/<job_id>", "GET", SIGNED_IN, READ),
@@ -154,13 +173,29 @@ _CALLS = (
     Row("api/v1/workers/<name>", "GET", SIGNED_IN, READ),
     Row("api/v1/workers/<name>/drain", "POST", OPERATOR, FLEET),
     Row("api/v1/workers/<name>/undrain", "POST", OPERATOR, FLEET),
+    Row("api/v1/workers/<name>/labels", "GET", SIGNED_IN, READ),
+    Row("api/v1/workers/<name>/labels", "POST", OPERATOR, FLEET),
+    Row("api/v1/workers/<name>/limits", "GET", SIGNED_IN, READ),
+    Row("api/v1/workers/<name>/limits", "POST", OPERATOR, FLEET),
+    Row("api/v1/worker-labels", "POST", OPERATOR, FLEET),
+    Row("api/v1/notices", "GET", SIGNED_IN, READ),
+    Row("api/v1/notices", "POST", OPERATOR, FLEET),
+    Row("api/v1/notices/<notice_id>/end", "POST", OPERATOR, FLEET),
+    Row("api/v1/what-if", "POST", OPERATOR, FLEET),
     Row("api/v1/workers/<name>/retire", "POST", OPERATOR, FLEET),
     Row("api/v1/workers/<name>/revoke", "POST", OPERATOR, FLEET),
     Row("api/v1/workers/<name>/rotate", "POST", OPERATOR, FLEET),
     Row("api/v1/workers/<name>/accept", "POST", OPERATOR, FLEET),
     Row("api/v1/workers/<name>/trust", "POST", OPERATOR, FLEET),
+    Row("api/v1/audit", "GET", OPERATOR, READ),
+    Row("api/v1/audit/verify", "GET", OPERATOR, READ),
     Row("api/v1/worker-tokens", "GET POST", OPERATOR, FLEET),
     Row("api/v1/worker-tokens/<token_id>/revoke", "POST", OPERATOR, FLEET),
+    Row("api/v1/reservations", "GET", SIGNED_IN, READ),
+    Row("api/v1/reservations", "POST", OPERATOR, FLEET),
+    Row("api/v1/reservations/<reservation_id>", "GET", SIGNED_IN, READ),
+    Row("api/v1/reservations/<reservation_id>", "PATCH", OPERATOR, FLEET),
+    Row("api/v1/reservations/<reservation_id>/end", "POST", OPERATOR, FLEET),
     # The agents' API.
     Row("api/agent/v1/openapi.json", "GET", SIGNED_IN, READ),
     Row("api/agent/v1/enroll", "POST", ENROLMENT),

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Header, Path, Router, Status
 
-from scheduler.api.jobs import found, job_detail
+from scheduler.api.jobs import found, job_detail, not_yours
 from scheduler.api.wire import JobDetailOut
 from scheduler.models import Job
 from scheduler.services import jobs
@@ -51,7 +51,7 @@ def clone(request: HttpRequest, job_id: JobId, idempotency_key: Key = None) -> A
 
     Secrets and files are those of the job where it is the caller's own; else the document has to have none.
     """
-    job = found(job_id).job
+    job = found(request, job_id).job
     owner = cast("User", request.user)
     return _made(request, lambda: clone_job(job=job, owner=owner, now=timezone.now(), idempotency_key=idempotency_key))
 
@@ -68,10 +68,9 @@ def retry(request: HttpRequest, job_id: JobId, idempotency_key: Key = None) -> A
 
 def permitted(request: HttpRequest, job_id: str, what: str) -> Job:
     """The job, if the caller may change it. Raises NotFound, Refused `not_yours`."""
-    job = found(job_id).job
+    job = found(request, job_id).job
     if not jobs.may_change(request.user, job):
-        owner = job.owner.get_username()
-        raise Refused("not_yours", f"{job_id} belongs to {owner}; only {owner} and operators may {what} it", status=403)
+        raise not_yours(job, what)
     return job
 
 

@@ -10,11 +10,12 @@ from django.utils import timezone
 from ninja import Path, Query, Router
 from pydantic import Field
 
-from scheduler.api.acts import permitted
+from scheduler.api.jobs import found, not_yours
 from scheduler.api.wire_files import BundleOut, OutputAsked, OutputsOut
-from scheduler.models import Bundle, OutputFile, Task
+from scheduler.models import Bundle, Job, OutputFile, Task
 from scheduler.output_download import as_attachment
 from scheduler.services import bundles, outputs
+from scheduler.services.jobs import may_have_outputs
 from workers.refusals import Refused
 from workers.wire import Count, Id, refusals
 
@@ -59,7 +60,7 @@ def list_outputs(request: HttpRequest, job_id: JobId) -> Any:
 
     Its owner and operators may.
     """
-    job = permitted(request, job_id, "see the outputs of")
+    job = _with_outputs(request, job_id)
     return {"items": [_item(row) for row in outputs.of_job(job)], "runs": [_run(task) for task in outputs.runs_of(job)]}
 
 
@@ -71,8 +72,15 @@ def list_outputs(request: HttpRequest, job_id: JobId) -> Any:
 )
 def get_output(request: HttpRequest, job_id: JobId, number: Path[Id], asked: Query[OutputAsked]) -> Any:
     """The bytes of one output from `offset`, at most `length` of them. Its owner and operators may."""
-    job = permitted(request, job_id, "see the outputs of")
+    job = _with_outputs(request, job_id)
     return as_attachment(outputs.output_of(job, number), offset=asked.offset, length=asked.length)
+
+
+def _with_outputs(request: HttpRequest, job_id: str) -> Job:
+    job = found(request, job_id).job
+    if not may_have_outputs(request.user, job):
+        raise not_yours(job, "see the outputs of")
+    return job
 
 
 def _item(row: OutputFile) -> dict[str, Any]:

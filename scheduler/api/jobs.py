@@ -11,7 +11,7 @@ from django.utils import timezone
 from ninja import Header, Path, Query, Router, Status
 
 from scheduler import queries
-from scheduler.api.wire import DecisionOut, JobDetailOut, JobsAsked, JobsOut
+from scheduler.api.wire import DecisionOut, JobDetailOut, JobsAsked, JobsOut, SubmissionAsked
 from scheduler.core.codec import decision_to_document
 from scheduler.core.explain import Answer, answer, funnel
 from scheduler.core.words import in_utc
@@ -20,6 +20,7 @@ from scheduler.models import Job, TaskState
 from scheduler.services import deleting, holds, jobs
 from scheduler.services.pausing import UNTIL_RESUMED, paused_words
 from scheduler.services.recorded import Recorded, recorded
+from scheduler.services.visibility import clones_of, find, may_see, seen_by
 from workers.refusals import NotFound, Refused
 from workers.wire import body_text, refusals
 
@@ -44,17 +45,24 @@ SUBMISSION = {
 
 @router.post("jobs", response={201: JobDetailOut, **refusals(403, 409, body=True)}, openapi_extra=SUBMISSION)
 def submit_job(
-    request: HttpRequest, idempotency_key: Annotated[str | None, Header(alias="Idempotency-Key")] = None
+    request: HttpRequest,
+    asked: Query[SubmissionAsked],
+    idempotency_key: Annotated[str | None, Header(alias="Idempotency-Key")] = None,
 ) -> Any:
-    """Submit a job. The same `Idempotency-Key` with the same document again answers with the first job."""
+    """Submit a job. The same `Idempotency-Key` with the same document again answers with the first job.
+
+    `team` names the team that owns it beside the caller: one of the caller's, or any for operators. Left out, it is
+    the caller's only one, where there is exactly one; empty, there is none.
+    """
     kind = FORMATS.get(request.content_type or "")
     if kind is None:
         raise Refused("unsupported_media_type", f"the body must be one of {', '.join(FORMATS)}", status=415)
     document = read_text(body_text(request.body), format=kind)
     try:
         job = jobs.submit_job(
-            document=document, owner=cast("User", request.user), now=timezone.now(), idempotency_key=idempotency_key
-        )
+            document=document, owner=cast("User", request.user), now=timezone.now(), idempotency_key=idempotency_key,
+            team=asked.team,
+        )  # fmt: skip
     except jobs.KeyReusedError as error:
         raise Refused("idempotency_key_reused", str(error)) from error
     return Status(201, job_detail(request, job.job_id))
@@ -64,8 +72,9 @@ def submit_job(
 def list_jobs(request: HttpRequest, asked: Query[JobsAsked]) -> Any:
     """Jobs, newest first. `q` is part of a name or id; `active` and `over` are groups of states."""
     page = queries.jobs_page(
-        state=asked.state or "", q=asked.q, owner=asked.owner, after=asked.after or "", limit=asked.limit
-    )
+        seen_by(request.user), state=asked.state or "", q=asked.q, owner=asked.owner, team=asked.team,
+        after=asked.after or "", limit=asked.limit,
+    )  # fmt: skip
     return {"items": [job_document(row) for row in page.rows], "next": page.after}
 
 
@@ -78,10 +87,9 @@ def get_job(request: HttpRequest, job_id: JobId) -> Any:
 @router.delete("jobs/{job_id}", response={204: None, **refusals(403, 404, 405, 409)})
 def delete_job(request: HttpRequest, job_id: JobId) -> Any:
     """Delete a job that is over, with its logs, outputs and decisions. Its owner and operators may; its events stay."""
-    job = found(job_id).job
+    job = found(request, job_id).job
     if not jobs.may_change(request.user, job):
-        owner = job.owner.get_username()
-        raise Refused("not_yours", f"{job_id} belongs to {owner}; operators may delete it", status=403)
+        raise not_yours(job, "delete")
     deleting.delete_job(job=job, actor=f"user:{request.user.get_username()}", now=timezone.now())
     return Status(204, None)
 
@@ -89,7 +97,7 @@ def delete_job(request: HttpRequest, job_id: JobId) -> Any:
 @router.get("jobs/{job_id}/decision", response={200: DecisionOut, **refusals(404)})
 def get_decision(request: HttpRequest, job_id: JobId, grouped: Query[bool] = False) -> Any:
     """The latest decision: every candidate worker with all its reasons; `grouped`: those that say the same together."""
-    job = found(job_id).job
+    job = found(request, job_id).job
     kept = recorded(job)
     if kept is None:
         raise NotFound(f"no pass has considered {job_id} yet", code="no_decision")
@@ -103,14 +111,16 @@ def get_decision(request: HttpRequest, job_id: JobId, grouped: Query[bool] = Fal
     }
 
 
-def found(job_id: str) -> queries.JobRow:
-    """The job of this id. Raises NotFound."""
-    number = job_id.removeprefix("j-")
-    if job_id.startswith("j-") and number.isascii() and number.isdigit() and len(number) <= 18:
-        row = queries.job_row(job_id)
-        if row is not None:
-            return row
-    raise NotFound(f"no job {job_id[:100]!r}", code="no_such_job")
+def found(request: HttpRequest, job_id: str) -> queries.JobRow:
+    """The job of this id, if the caller sees it. Raises NotFound."""
+    return queries.row_of(find(request.user, job_id, among=queries.WITH_ALL))
+
+
+def not_yours(job: Job, what: str) -> Refused:
+    """The refusal of who sees a job and may not do this with it."""
+    owner = job.owner.get_username()
+    others = f"{owner}, team {job.team.name} and operators" if job.team else f"{owner} and operators"
+    return Refused("not_yours", f"{job.job_id} belongs to {owner}; only {others} may {what} it", status=403)
 
 
 def job_document(row: queries.JobRow) -> dict[str, Any]:
@@ -122,6 +132,7 @@ def job_document(row: queries.JobRow) -> dict[str, Any]:
         "job_id": job.job_id,
         "name": job.name,
         "owner": job.owner.get_username(),
+        "team": job.team.name if job.team else None,
         "state": job.state,
         "submitted_at": job.submitted_at,
         "state_since": job.state_since,
@@ -147,14 +158,14 @@ def job_document(row: queries.JobRow) -> dict[str, Any]:
 
 def job_detail(request: HttpRequest, job_id: str) -> dict[str, Any]:
     """A job by itself, as this caller may see it. Raises NotFound."""
-    row = found(job_id)
+    row = found(request, job_id)
     job, kept = row.job, recorded(row.job)
     said = _held(row) or (_answer(job, kept).lead if kept else None)
     return {
         **job_document(row),
         "answer": paused_words(job) or said,
-        "cloned_from": job.cloned_from.job_id if job.cloned_from else None,
-        "clones": list(job.clones.order_by("pk").values_list("job_id", flat=True)[:MOST_CLONES]),
+        "cloned_from": job.cloned_from.job_id if job.cloned_from and may_see(request.user, job.cloned_from) else None,
+        "clones": clones_of(request.user, job, most=MOST_CLONES),
         "spec": jobs.document_for(request.user, job),
         "hold": _hold(request, job),
     }

@@ -46,7 +46,7 @@ def get_log(request: HttpRequest, job_id: JobId, asked: Query[LogAsked]) -> Any:
 
     `text` is all of it, byte for byte, of one stream or of both; `json` and `frames` are pages.
     """
-    job = found(job_id).job
+    job = found(request, job_id).job
     task = logs_of(job, attempt=asked.attempt, rank=asked.rank).task
     if task is None and (asked.attempt is not None or asked.rank):
         which = f"attempt {asked.attempt}, rank {asked.rank}" if asked.attempt else f"rank {asked.rank}"

@@ -13,7 +13,10 @@ from scheduler import queries
 from scheduler.api.wire import WorkerDetailOut, WorkersAsked, WorkersOut
 from scheduler.core.codec import worker_to_document
 from scheduler.core.fleet import WorkerView
+from scheduler.models import Task
 from scheduler.services.leaving import retire_worker
+from scheduler.services.seen_fleet import as_seen, jobs_of
+from scheduler.services.visibility import may_see, seen_ids, sees_all
 from workers.api import IntentOut, actor_of, operators_only
 from workers.devices import device_boxes, free_count, summary
 from workers.models import Intent, Worker
@@ -28,7 +31,7 @@ router = Router(tags=["workers"])
 def list_workers(request: HttpRequest, asked: Query[WorkersAsked]) -> Any:
     """Live workers by name; `q` is part of a name."""
     page = queries.workers_page(q=asked.q, after=asked.after, limit=asked.limit)
-    return {"items": [worker_document(row) for row in page.rows], "next": page.after}
+    return {"items": [worker_document(row, request.user) for row in page.rows], "next": page.after}
 
 
 @router.get("workers/{name}", response={200: WorkerDetailOut, **refusals(404)})
@@ -37,10 +40,11 @@ def get_worker(request: HttpRequest, name: Path[str]) -> Any:
     row = queries.worker_row(name) if "\0" not in name else None
     if row is None:
         raise NotFound(f"no worker {name[:100]!r}", code="no_such_worker")
+    view = _seen(row, request.user)
     return {
-        **worker_document(row),
+        **worker_document(row, request.user),
         "devices": list(row.worker.devices.order_by("index", "pk")),
-        "document": worker_to_document(row.view) if row.view else None,
+        "document": worker_to_document(view) if view else None,
         "unknown": row.worker.unknown,
         "offered": offer_of(row.worker),
     }
@@ -55,8 +59,8 @@ def retire(request: HttpRequest, name: Path[str]) -> Any:
     return retire_worker(name=name, actor=actor_of(request), now=timezone.now())
 
 
-def worker_document(row: queries.WorkerRow) -> dict[str, Any]:
-    """A worker as it is shown in lists."""
+def worker_document(row: queries.WorkerRow, user: Any) -> dict[str, Any]:
+    """A worker as it is shown to this user in lists."""
     worker, view = row.worker, row.view
     devices = view.facts.devices if view else None
     return {
@@ -70,19 +74,29 @@ def worker_document(row: queries.WorkerRow) -> dict[str, Any]:
         "gpus_free": free_count(device_boxes(view)) if view else 0,
         "gpus_total": len(devices) if devices is not None else None,
         "labels": dict(view.facts.labels) if view else {},
-        "tasks": [
-            {
-                "job_id": task.attempt.job.job_id,
-                "name": task.attempt.job.name,
-                "owner": task.attempt.job.owner.get_username(),
-                "state": task.state,
-                "devices": task.devices,
-            }
-            for task in row.tasks
-        ],
+        "tasks": [_task(task, user) for task in row.tasks],
         "agent_version": worker.agent_version,
         "url": reverse("worker", args=[worker.name]),
     }
+
+
+def _task(task: Task, user: Any) -> dict[str, Any]:
+    job = task.attempt.job
+    is_seen = may_see(user, job)
+    return {
+        "job_id": job.job_id if is_seen else "",
+        "name": job.name if is_seen else "",
+        "owner": job.owner.get_username() if is_seen else "",
+        "state": task.state,
+        "devices": task.devices,
+    }
+
+
+def _seen(row: queries.WorkerRow, user: Any) -> WorkerView | None:
+    """The worker as a pass would see it, as this user may see it."""
+    if row.view is None or sees_all(user):
+        return row.view
+    return as_seen(row.view, seen_ids(user, jobs_of(row.view)))
 
 
 def _states(worker: Worker, view: WorkerView | None) -> list[str]:

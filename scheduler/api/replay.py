@@ -28,7 +28,7 @@ def get_replay(request: HttpRequest, job_id: Path[str], today: Query[bool] = Fal
 
     The entry has no environment variables and no secrets: no decision looks at them.
     """
-    kept = recorded(found(job_id).job)
+    kept = recorded(found(request, job_id).job)
     if kept is None:
         raise NotFound(f"no pass has considered {job_id} yet", code="no_decision")
     entry = replace(kept.entry, spec=replace(kept.entry.spec, env=(), secrets=()))

@@ -42,7 +42,7 @@ def get_why(request: HttpRequest, job_id: JobId, asked: Query[WhyAsked]) -> Any:
 
     `gpu`, `tier`, `torch`, `worker` or `label:KEY`. Some tenths of a second at 10,000 workers.
     """
-    job = found(job_id).job
+    job = found(request, job_id).job
     kept = _kept(job, asked.decision)
     wanted = frozenset(asked.part or ("decision", *PARTS))
     grounds = grounds_of(kept, job, user=request.user, now=timezone.now(), grouping=asked.group_by)
@@ -61,7 +61,7 @@ def get_why_not(request: HttpRequest, job_id: JobId, worker: Path[str], asked: Q
 
     Costs no more at 10,000 workers than at ten, once the decision is at hand.
     """
-    job = found(job_id).job
+    job = found(request, job_id).job
     kept = _kept(job, asked.decision)
     try:
         answer = why_not_on(kept, job, worker, user=request.user)
@@ -78,7 +78,7 @@ def get_differences(request: HttpRequest, job_id: JobId, asked: Query[ChangesAsk
 
     Only workers whose verdict or reasons changed are told, with what it came from.
     """
-    job = found(job_id).job
+    job = found(request, job_id).job
     rows = kept_of(job)
     if not rows:
         raise _undecided(job)
@@ -101,7 +101,7 @@ def get_rollup(request: HttpRequest) -> Any:
     Decided anew over what the latest pass saw and gave: a second to a few for 10,000 workers and thousands of jobs,
     and nothing for the same question again.
     """
-    view = roll_up_now()
+    view = roll_up_now(request.user)
     if view is None:
         raise NotFound("no pass has looked at the queue yet", code="no_pass")
     return {

@@ -24,8 +24,15 @@ class JobsAsked(BaseModel):
     state: State | None = None
     q: Line = ""
     owner: Line = ""
+    team: Line = ""
     after: Annotated[str, StringConstraints(pattern=r"^j-[0-9]{1,18}$")] | None = None
     limit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 50
+
+
+class SubmissionAsked(BaseModel):
+    """To which team a job is given."""
+
+    team: Annotated[Line, Field(max_length=150)] | None = None
 
 
 class LogAsked(BaseModel):
@@ -53,6 +60,8 @@ class JobOut(Answer):
     job_id: str
     name: str
     owner: str
+    team: str | None
+    """The team that owns it beside its owner."""
     state: str
     submitted_at: datetime
     state_since: datetime
@@ -187,7 +196,7 @@ class LogPageOut(Answer):
 
 
 class TaskOnOut(Answer):
-    """A task that holds something of the worker."""
+    """A task that holds something of the worker. Of another team's, id, name and owner are empty."""
 
     job_id: str
     name: str

@@ -11,6 +11,8 @@ from scheduler.core.errors import DocumentError, Problem
 from scheduler.models import Job
 from scheduler.services.jobs import Origin, may_see_values, submit_job
 from scheduler.services.sealing import kept_secrets
+from scheduler.services.teams import NO_TEAM
+from scheduler.services.visibility import team_keys
 from workers.refusals import Refused
 
 
@@ -38,6 +40,7 @@ def clone_job(*, job: Job, owner: User, now: datetime, idempotency_key: str | No
     return submit_job(
         document=document_to_clone(owner, job), owner=owner, now=now, idempotency_key=idempotency_key,
         origin=Origin(job, "clone"), kept=kept_for(owner, job),
+        team=job.team if job.team_id in team_keys(owner) else None,
     )  # fmt: skip
 
 
@@ -50,7 +53,7 @@ def retry_job(*, job: Job, actor: str, now: datetime, idempotency_key: str | Non
         raise Refused("not_over", f"{job.job_id} is {job.state_words}; only a job that is over can be retried")
     return submit_job(
         document=job.spec, owner=job.owner, now=now, idempotency_key=idempotency_key,
-        origin=Origin(job, "retry", actor), kept=kept_secrets(job),
+        origin=Origin(job, "retry", actor), kept=kept_secrets(job), team=job.team or NO_TEAM,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.db import IntegrityError, transaction
 from django.utils.crypto import salted_hmac
 
@@ -23,10 +23,15 @@ from scheduler.services.bundles import taken_for
 from scheduler.services.holding import take_back
 from scheduler.services.machines import move_attempt, move_job
 from scheduler.services.sealing import seal, with_kept, without_values
+from scheduler.services.teams import team_for
+from scheduler.services.visibility import is_among_owners
+from workers.roles import is_operator, may_submit, role_of
 
 LONGEST_KEY = 200
 HIDDEN = "(only its owner and operators see this)"
 """Stands for a value of `env` that is not everybody's."""
+
+NOT_YOURS = "only its owner, its team and operators may do this with a job"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +60,16 @@ def submit_job(
     idempotency_key: str | None = None,
     origin: Origin | None = None,
     kept: Mapping[str, str] | None = None,
+    team: Group | str | None = None,
 ) -> Job:
     """Queue a job; the same key with the same document again returns the first job.
 
-    `origin` says from which job it was made, `kept` gives the values of secrets that the document only names.
-    Raises `DocumentError` with every problem of the document, `KeyReusedError` for a key that came with another one.
+    `origin` says from which job it was made, `kept` gives the values of secrets that the document only names. `team`
+    is taken as it is where it is one, else as `scheduler.services.teams.team_for` reads its name. Raises
+    `DocumentError` with every problem of the document, `KeyReusedError` for a key that came with another one.
     """
     spec = with_kept(parse_job(document), kept or {})
+    given = team if isinstance(team, Group) else team_for(owner, team)
     key = _checked_key(idempotency_key)
     stored = job_to_document(without_values(spec), with_secrets=True)
     digest = _digest(spec, stored) if key else ""
@@ -72,8 +80,8 @@ def submit_job(
         with transaction.atomic():
             bundle = taken_for(owner=owner, sha256=spec.files, now=now) if spec.files else None
             return _create(
-                origin, bundle=bundle, name=spec.name, spec=stored, secrets=secrets, owner=owner, submitted_at=now,
-                state_since=now, idempotency_key=key, idempotency_digest=digest,
+                origin, bundle=bundle, name=spec.name, spec=stored, secrets=secrets, owner=owner, team=given,
+                submitted_at=now, state_since=now, idempotency_key=key, idempotency_digest=digest,
             )  # fmt: skip
     except IntegrityError:
         # The same key at the same moment: the other call was first.
@@ -83,13 +91,21 @@ def submit_job(
 
 
 def may_change(user: Any, job: Job) -> bool:
-    """Whether this user may pause, resume, cancel, retry or delete this job: its owner and operators may."""
-    return bool(user.is_active and (user.is_staff or user.pk == job.owner_id))
+    """Whether this user may pause, resume, cancel, retry or delete this job: its owner, its team and operators may.
+
+    Who may only look may change nothing, not even what was submitted before.
+    """
+    return is_operator(user) or (may_submit(user) and is_among_owners(user, job))
+
+
+def may_have_outputs(user: Any, job: Job) -> bool:
+    """Whether this user may have what the job has left: its owner, its team and operators may."""
+    return is_operator(user) or (role_of(user) is not None and is_among_owners(user, job))
 
 
 def may_see_values(user: Any, job: Job) -> bool:
     """Whether this user may see the values of the job's `env`: its owner and operators may."""
-    return bool(user.is_staff or user.pk == job.owner_id)
+    return is_operator(user) or (role_of(user) is not None and user.pk == job.owner_id)
 
 
 def document_for(user: Any, job: Job) -> dict[str, Any]:

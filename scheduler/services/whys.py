@@ -19,6 +19,7 @@ from scheduler.models import Attempt, Job, JobState, Task
 from scheduler.queue import waiting_before
 from scheduler.services.copies import left_out
 from scheduler.services.recorded import Recorded
+from scheduler.services.visibility import seen_by, seen_ids, sees_all
 
 MOST_STARTED = 500
 MOST_BEFORE = 200
@@ -37,7 +38,7 @@ def grounds_of(kept: Recorded, job: Job, *, user: Any, now: datetime, grouping: 
         decision=kept.decision,
         grouping=grouping,
         ends=lambda: _time_limits(kept),
-        passed_over=lambda scene: _passed_over(job, scene, now),
+        passed_over=lambda scene: _passed_over(job, scene, now, user),
     )
 
 
@@ -98,20 +99,25 @@ def _in_parts(names: list[str]) -> Iterable[list[str]]:
     return (names[start : start + MOST_NAMED] for start in range(0, len(names), MOST_NAMED))
 
 
-def _passed_over(job: Job, scene: Scene, now: datetime) -> PassedOver:
-    """Who started on workers that fit the job while it waited: from its submission to `now`, or to its start or end."""
+def _passed_over(job: Job, scene: Scene, now: datetime, user: Any) -> PassedOver:
+    """Who started on workers that fit the job while it waited: from its submission to `now`, or to its start or end.
+
+    Only jobs that this user sees are told of.
+    """
     until = min(moment for moment in (now, job.started_at, job.finished_at) if moment)
     return passed_over(
-        scene, queued_at=job.submitted_at, seen_at=until, started=_started(job, until), before=_before(job)
+        scene, queued_at=job.submitted_at, seen_at=until, started=_started(job, until, user), before=_before(job, user)
     )
 
 
-def _started(job: Job, until: datetime) -> list[Started]:
+def _started(job: Job, until: datetime, user: Any) -> list[Started]:
     """The latest jobs that were placed in that time and submitted after this one: two queries."""
     later = Attempt.objects.filter(
         job__pk__gt=job.pk, job__submitted_at__gt=job.submitted_at, created_at__gte=job.submitted_at,
         created_at__lte=until,
     )  # fmt: skip
+    if not sees_all(user):
+        later = later.filter(job__in=seen_by(user))
     rows = later.order_by("-created_at", "-pk").values_list(
         "pk", "job__job_id", "job__name", "job__submitted_at", "created_at"
     )[:MOST_STARTED]
@@ -126,8 +132,12 @@ def _started(job: Job, until: datetime) -> list[Started]:
     ]
 
 
-def _before(job: Job) -> list[QueueEntry]:
+def _before(job: Job, user: Any) -> list[QueueEntry]:
     """The first jobs of the queue that stand before this one; none where it waits no longer."""
     if job.state != JobState.QUEUED:
         return []
-    return [queued.entry for queued in waiting_before(job, most=MOST_BEFORE) if queued.entry is not None]
+    before = [queued.entry for queued in waiting_before(job, most=MOST_BEFORE) if queued.entry is not None]
+    if sees_all(user):
+        return before
+    seen = seen_ids(user, (entry.job_id for entry in before))
+    return [entry for entry in before if entry.job_id in seen]

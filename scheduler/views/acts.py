@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_http_methods
 
 from scheduler.core.errors import DocumentError
 from scheduler.models import Job
 from scheduler.services.contact import lost_since
-from scheduler.services.jobs import may_change
+from scheduler.services.jobs import NOT_YOURS, may_change
 from scheduler.views.act_table import ACTS, Act
 from scheduler.views.job_frame import frame_of
 from workers.live import is_fragment
@@ -22,15 +20,13 @@ from workers.moments import now
 from workers.refusals import Refused
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
 def act(request: HttpRequest, job_id: str, key: str) -> HttpResponse:
     """Ask where it destroys something, then do it."""
     if key not in ACTS:
         raise Http404("no such act")
-    frame, chosen = frame_of(job_id), ACTS[key]
+    frame, chosen = frame_of(request.user, job_id), ACTS[key]
     if not may_change(request.user, frame.job):
-        raise PermissionDenied("only its owner and operators may do this with a job")
+        raise PermissionDenied(NOT_YOURS)
     if request.method == "POST":
         return _done(request, frame.job, chosen)
     if not chosen.asks:

@@ -6,17 +6,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_http_methods
 
 from scheduler.core.quantities import size
 from scheduler.models import Job, Task
 from scheduler.services import holds
-from scheduler.services.jobs import may_change
-from scheduler.views.job_frame import Frame, frame_of, head_context
+from scheduler.services.jobs import NOT_YOURS, may_change
+from scheduler.views.job_frame import Frame, frame_of, head_context, job_seen
 from workers.live import is_fragment, live_fragment, respond
 from workers.models import Device
 from workers.moments import duration, minute, now
@@ -26,11 +24,9 @@ LONGER_BY = (1800, 3600, 2 * 3600, 4 * 3600, 8 * 3600, 24 * 3600)
 """Seconds that the page offers."""
 
 
-@require_GET
-@login_required
 def devices(request: HttpRequest, job_id: str) -> HttpResponse:
     """How to use what is held; by itself for htmx, which asks for it again and again."""
-    frame = frame_of(job_id)
+    frame = frame_of(request.user, job_id)
     if holds.seconds_asked(frame.job) is None:
         raise Http404("this job holds no devices for a person")
     context = _held_context(request, frame)
@@ -42,13 +38,11 @@ def devices(request: HttpRequest, job_id: str) -> HttpResponse:
     return render(request, "scheduler/job_devices.html", page)
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
 def extend(request: HttpRequest, job_id: str) -> HttpResponse:
     """Ask how much longer, then do it."""
-    job = frame_of(job_id).job
+    job = job_seen(request.user, job_id)
     if not may_change(request.user, job):
-        raise PermissionDenied("only its owner and operators may do this with a job")
+        raise PermissionDenied(NOT_YOURS)
     if request.method == "POST":
         return _extended(request, job)
     template = "scheduler/_ask.html" if is_fragment(request) else "scheduler/ask.html"

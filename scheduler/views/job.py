@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET
 
 from scheduler.forms import yaml_of
 from scheduler.services.jobs import document_for
@@ -17,19 +15,15 @@ from scheduler.views.placement import candidate_context, decision_asked_for, pla
 from workers.live import is_fragment, live_fragment, respond
 
 
-@require_GET
-@login_required
 def job(request: HttpRequest, job_id: str) -> HttpResponse:
     """Placement: the answer, the funnel, and every candidate beside its reasons."""
-    frame = frame_of(job_id)
+    frame = frame_of(request.user, job_id)
     return _placement_page(request, frame, decision_asked_for(frame.job, frame.recorded, request.GET))
 
 
-@require_GET
-@login_required
 def live(request: HttpRequest, job_id: str) -> HttpResponse:
     """The head and the answer, by themselves for htmx; `read` names the decision that the page below shows."""
-    frame = frame_of(job_id)
+    frame = frame_of(request.user, job_id)
     read = request.GET.get("read", "")
     if not is_fragment(request):
         return redirect("job", job_id)
@@ -39,11 +33,9 @@ def live(request: HttpRequest, job_id: str) -> HttpResponse:
     return respond(request, page="scheduler/job.html", fragment="scheduler/_live.html", context=context)
 
 
-@require_GET
-@login_required
 def placement(request: HttpRequest, job_id: str) -> HttpResponse:
     """The Placement tab by itself, for a page that was opened before there was a decision."""
-    frame = frame_of(job_id)
+    frame = frame_of(request.user, job_id)
     if not is_fragment(request):
         return redirect("job", job_id)
     if frame.recorded is None and not frame.job.is_over:
@@ -51,11 +43,9 @@ def placement(request: HttpRequest, job_id: str) -> HttpResponse:
     return render(request, "scheduler/_placement.html", placement_context(request, frame.job, frame.recorded))
 
 
-@require_GET
-@login_required
 def candidates(request: HttpRequest, job_id: str) -> HttpResponse:
     """The candidates of one decision, filtered; the whole page for anybody but htmx."""
-    frame = frame_of(job_id)
+    frame = frame_of(request.user, job_id)
     rec = decision_asked_for(frame.job, frame.recorded, request.GET)
     if rec is None:
         raise Http404("this job has no decision yet")
@@ -65,11 +55,9 @@ def candidates(request: HttpRequest, job_id: str) -> HttpResponse:
     return render(request, "scheduler/_candidate_rows.html", context)
 
 
-@require_GET
-@login_required
 def spec(request: HttpRequest, job_id: str) -> HttpResponse:
     """The document as submitted, and what this run was given."""
-    frame = frame_of(job_id)
+    frame = frame_of(request.user, job_id)
     document = document_for(request.user, frame.job)
     context = {"document": yaml_of(document), "argv": document.get("command", [])}
     return job_page(request, frame, "scheduler/job_spec.html", {"tab": "spec", **context})

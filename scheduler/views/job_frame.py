@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
-from django.shortcuts import get_object_or_404
+from django.http import Http404
 
 from scheduler.core import explain
 from scheduler.core.answers import capital
@@ -15,14 +15,17 @@ from scheduler.core.decision import TierStatus
 from scheduler.core.explain import Answer
 from scheduler.core.words import attempt_words
 from scheduler.models import Job, JobState, SchedulingPass, Task
+from scheduler.queries import WITH_ALL
 from scheduler.services import holds
 from scheduler.services.pausing import UNTIL_RESUMED, paused_words
 from scheduler.services.recorded import Recorded, recorded
 from scheduler.services.strays import strays_of
+from scheduler.services.visibility import clones_of, find, may_see
 from scheduler.views.act_table import offered
 from scheduler.views.log_window import window
 from scheduler.views.pills import job_pill
 from workers.moments import clock, duration, minute, now
+from workers.refusals import NotFound
 
 LAST_LINES = 8
 MOST_CLONES = 20
@@ -80,11 +83,19 @@ class Frame:
     recorded: Recorded | None
 
 
-def frame_of(job_id: str) -> Frame:
-    """The job of that id; raises Http404."""
-    job = get_object_or_404(Job.objects.select_related("owner", "decision__pass_row", "cloned_from"), job_id=job_id)
+def frame_of(user: AbstractBaseUser | AnonymousUser, job_id: str) -> Frame:
+    """The job of that id, if this user sees it; raises Http404."""
+    job = job_seen(user, job_id)
     newest = Task.objects.filter(attempt__job=job).select_related("worker", "attempt")
     return Frame(job, newest.order_by("-attempt__number", "rank").first(), recorded(job))
+
+
+def job_seen(user: AbstractBaseUser | AnonymousUser, job_id: str) -> Job:
+    """The same without its decision."""
+    try:
+        return find(user, job_id, among=WITH_ALL)
+    except NotFound as error:
+        raise Http404(error.detail) from error
 
 
 def head_context(frame: Frame, user: AbstractBaseUser | AnonymousUser, *, read: int | None = None) -> dict[str, Any]:
@@ -107,7 +118,8 @@ def head_context(frame: Frame, user: AbstractBaseUser | AnonymousUser, *, read: 
         "confirmed": _confirmed(frame),
         "is_hold": holds.seconds_asked(job) is not None,
         "acts": offered(user, job),
-        "clones": list(job.clones.order_by("pk").values_list("job_id", flat=True)[:MOST_CLONES]),
+        "made_from": job.cloned_from if job.cloned_from and may_see(user, job.cloned_from) else None,
+        "clones": clones_of(user, job, most=MOST_CLONES),
         "poll": "" if job.is_over else "1s",
         "live_query": f"read={read or shown or ''}",
         "newer": rec.row.pass_row.number if rec and read and read != shown and not job.is_over else None,

@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.contrib.auth.decorators import login_required
 from django.db.models import BigIntegerField, Case, F, Q, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.views.decorators.http import require_GET
 
 from scheduler.core import explain
 from scheduler.core.errors import DocumentError
@@ -18,6 +16,8 @@ from scheduler.core.parsing import parse_job
 from scheduler.models import Job, JobState, Task
 from scheduler.models.decisions import Outcome
 from scheduler.models.jobs import JOB_OVER
+from scheduler.services.teams import choices_for
+from scheduler.services.visibility import seen_by
 from scheduler.views.act_table import Act, offered_in_lists
 from scheduler.views.pills import job_pill
 from workers.devices import ranges
@@ -27,9 +27,10 @@ from workers.paging import asked_of, by_key, link
 
 RECENTLY = timedelta(hours=1)
 MOST_COUNTED = 10_000
+MOST_TEAMS = 100
 GOING = (JobState.ASSIGNED, JobState.RUNNING, JobState.CANCELLING)
 WAITING = (JobState.QUEUED, JobState.PAUSED)
-FILTERS = ("state", "q", "owner")
+FILTERS = ("state", "q", "owner", "team")
 STATES = {"recent": "Recent", "queued": "Queued", "running": "Running", "ended": "Ended", "all": "All"}
 
 _STEP = 10**15
@@ -86,16 +87,15 @@ class JobRow:
         return f"signal {self.task.signal}" if self.task and self.task.signal else ""
 
 
-@require_GET
-@login_required
 def job_list(request: HttpRequest) -> HttpResponse:
     """Jobs by state, words and owner, a page at a time."""
     asked = asked_of(request.GET, FILTERS)
     state = asked.get("state", "recent")
     state = state if state in STATES else "recent"
     moment = now()
-    kept = {name: asked.get(name, "") for name in ("q", "owner")}
-    chosen = _matching(_in_state(state, moment), asked, request.user.get_username())
+    kept = {name: asked.get(name, "") for name in ("q", "owner", "team")}
+    seen = seen_by(request.user)
+    chosen = _matching(_in_state(seen, state, moment), asked, request.user.get_username())
     if state in ("recent", "queued"):
         page = by_key(chosen.annotate(place=_PLACE), "place", asked, number=True)
     else:
@@ -105,12 +105,14 @@ def job_list(request: HttpRequest) -> HttpResponse:
         "nav": "jobs",
         "page": page.map(lambda job: JobRow(job, tasks.get(job.pk), offered_in_lists(request.user, job))),
         "base": reverse("jobs"),
-        "tabs": _tabs(moment, kept),
+        "tabs": _tabs(seen, moment, kept),
         "state": state,
         "q": asked.get("q", ""),
         "owner": asked.get("owner", ""),
-        "no_jobs": not page.rows and not Job.objects.exists(),
-        "filtered": bool(asked.get("q") or asked.get("owner")),
+        "team": asked.get("team", ""),
+        "teams": list(choices_for(request.user)[:MOST_TEAMS]),
+        "no_jobs": not page.rows and not seen.exists(),
+        "filtered": any(kept.values()),
         "query": link(asked),
     }
     return respond(
@@ -119,13 +121,13 @@ def job_list(request: HttpRequest) -> HttpResponse:
     )  # fmt: skip
 
 
-def _tabs(moment: datetime, kept: Mapping[str, str]) -> list[Tab]:
+def _tabs(seen: QuerySet[Job], moment: datetime, kept: Mapping[str, str]) -> list[Tab]:
     return [
-        Tab(key, text, _counted(_in_state(key, moment)), link(kept, state=key)) for key, text in STATES.items()
+        Tab(key, text, _counted(_in_state(seen, key, moment)), link(kept, state=key)) for key, text in STATES.items()
     ]  # fmt: skip
 
 
-def _in_state(state: str, moment: datetime) -> QuerySet[Job]:
+def _in_state(seen: QuerySet[Job], state: str, moment: datetime) -> QuerySet[Job]:
     recent = ~Q(state__in=JOB_OVER) | Q(finished_at__gte=moment - RECENTLY)
     conditions = {
         "recent": recent,
@@ -134,13 +136,15 @@ def _in_state(state: str, moment: datetime) -> QuerySet[Job]:
         "ended": Q(state__in=JOB_OVER),
         "all": Q(),
     }
-    return Job.objects.filter(conditions[state])
+    return seen.filter(conditions[state])
 
 
 def _matching(jobs: QuerySet[Job], asked: Mapping[str, str], me: str) -> QuerySet[Job]:
-    jobs = jobs.select_related("owner", "decision").defer("failure_text")
+    jobs = jobs.select_related("owner", "team", "decision").defer("failure_text")
     if owner := asked.get("owner"):
         jobs = jobs.filter(owner__username=me if owner == "me" else owner)
+    if team := asked.get("team"):
+        jobs = jobs.filter(team__name=team)
     if q := asked.get("q"):
         on_worker = Task.objects.filter(worker__name__icontains=q).values("attempt__job")
         jobs = jobs.filter(Q(name__icontains=q) | Q(job_id__iexact=q) | Q(pk__in=on_worker))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_http_methods
 
-from scheduler.occupancy import tasks_on
 from scheduler.services.leaving import retire_worker
+from scheduler.services.seen_fleet import tasks_on
 from workers.views_acts import Act, ask_and_do
 
 RETIRE = Act(
@@ -18,8 +16,6 @@ RETIRE = Act(
 )  # fmt: skip
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
 def retire(request: HttpRequest, name: str) -> HttpResponse:
     """Ask, then do it."""
     return ask_and_do(request, name, RETIRE, tasks_on)

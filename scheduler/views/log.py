@@ -6,15 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
 
 from scheduler.log_download import as_text, file_name
 from scheduler.models import Job, Task
 from scheduler.services.log_tasks import Logs, logs_of
-from scheduler.views.job_frame import Frame, frame_of, head_context, without_output
+from scheduler.views.job_frame import Frame, frame_of, head_context, job_seen, without_output
 from scheduler.views.log_notices import notices
 from scheduler.views.log_place import Place, attempts, place_of, ranks, streams
 from scheduler.views.log_search import search
@@ -24,11 +22,9 @@ from workers.live import is_fragment, live_fragment, tagged
 NOTHING = Window([], None, None, 0)
 
 
-@require_GET
-@login_required
 def log(request: HttpRequest, job_id: str) -> HttpResponse:
     """The newest 1,000 lines, or those before a line; htmx gets only them, and 304 while nothing was added."""
-    frame = frame_of(job_id)
+    frame = frame_of(request.user, job_id)
     place = place_of(request.GET)
     logs = _found(frame.job, place)
     tag = _tag(frame.job, logs.task)
@@ -40,11 +36,9 @@ def log(request: HttpRequest, job_id: str) -> HttpResponse:
     return _page(request, frame, logs, context)
 
 
-@require_GET
-@login_required
 def log_text(request: HttpRequest, job_id: str) -> HttpResponse | StreamingHttpResponse:
     """All that the program wrote to one stream or to both, byte for byte, as a file."""
-    job = frame_of(job_id).job
+    job = job_seen(request.user, job_id)
     place = place_of(request.GET)
     task = _found(job, place).task
     if task is None:

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
 
 from scheduler.models import Job
 from scheduler.output_download import as_attachment
-from scheduler.services.jobs import may_change
+from scheduler.services.jobs import NOT_YOURS, may_have_outputs
 from scheduler.services.outputs import of_job, output_of, runs_of
-from scheduler.views.job_frame import frame_of, head_context
+from scheduler.views.job_frame import frame_of, head_context, job_seen
 from workers.live import is_fragment, live_fragment, respond
 from workers.refusals import NotFound
 
 MOST_SHOWN = 1_000
 
 
-@require_GET
-@login_required
 def outputs(request: HttpRequest, job_id: str) -> HttpResponse:
     """The list; by itself for htmx, which asks again until all of it is here."""
-    frame = frame_of(job_id)
+    frame = frame_of(request.user, job_id)
     context = _context(request, frame.job)
     if is_fragment(request):
         return respond(request, page="", fragment="scheduler/_outputs.html", context=context)
@@ -35,13 +31,11 @@ def outputs(request: HttpRequest, job_id: str) -> HttpResponse:
     return render(request, "scheduler/job_outputs.html", page)
 
 
-@require_GET
-@login_required
 def download(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase:
     """One file, to be kept."""
-    job = frame_of(job_id).job
-    if not may_change(request.user, job):
-        raise PermissionDenied("only its owner and operators may have the outputs of a job")
+    job = job_seen(request.user, job_id)
+    if not may_have_outputs(request.user, job):
+        raise PermissionDenied(NOT_YOURS)
     try:
         return as_attachment(output_of(job, number))
     except NotFound as error:
@@ -49,7 +43,7 @@ def download(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase
 
 
 def _context(request: HttpRequest, job: Job) -> dict[str, Any]:
-    if not may_change(request.user, job):
+    if not may_have_outputs(request.user, job):
         return {"job": job, "mine": False, "poll": ""}
     files, runs = list(of_job(job)[: MOST_SHOWN + 1]), runs_of(job)
     waited_for = not job.is_over or any(not task.outputs_complete for task in runs)

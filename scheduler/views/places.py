@@ -4,31 +4,25 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
 
-from scheduler.models import Job
+from scheduler.services.visibility import seen_by
 from workers.paging import asked_of
 from workers.queries import live_workers
 
 
-@require_GET
-@login_required
 def search(request: HttpRequest) -> HttpResponse:
     """A job's or a worker's own page where the words are its name, else the jobs that match."""
     words = asked_of(request.GET, ("q",)).get("q", "")
-    if Job.objects.filter(job_id=words).exists():
+    if seen_by(request.user).filter(job_id=words).exists():
         return redirect("job", words)
     if live_workers().filter(name=words).exists():
         return redirect("worker", words)
     return redirect(f"{reverse('jobs')}?{urlencode({'state': 'all', 'q': words})}")
 
 
-@require_GET
-@login_required
 def shortcuts(request: HttpRequest) -> HttpResponse:
     """Every key."""
     return render(request, "scheduler/shortcuts.html")

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
+from django.shortcuts import redirect, render
 
 from scheduler.core.errors import DocumentError, Problem
 from scheduler.core.parsing import parse_job
@@ -25,6 +23,8 @@ from scheduler.packing import megabytes
 from scheduler.services.copies import document_to_clone, left_out
 from scheduler.services.jobs import Origin, submit_job
 from scheduler.services.sealing import HIDDEN_VALUE, masked, with_kept
+from scheduler.services.teams import choices_for
+from scheduler.views.job_frame import job_seen
 from scheduler.views.submit_files import take_archive
 from scheduler.views.submit_secrets import KEEP, Carried, carried, of_job, with_ticked
 from workers.moments import now
@@ -46,8 +46,6 @@ class Draft:
     carried: Carried = field(default_factory=Carried)
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
 def submit(request: HttpRequest) -> HttpResponse:
     """The form; a POST submits it, or only changes over to the other view of the same document."""
     if request.method == "GET":
@@ -68,8 +66,6 @@ def submit(request: HttpRequest) -> HttpResponse:
     return _submitted(request, draft)
 
 
-@require_POST
-@login_required
 def check(request: HttpRequest) -> HttpResponse:
     """What the document says so far and what is wrong with it, for the panel beside the form."""
     yaml = _is_yaml(request)
@@ -90,7 +86,9 @@ def _submitted(request: HttpRequest, draft: Draft) -> HttpResponse:
         earlier = draft.carried.earlier
         origin = Origin(earlier, "clone") if earlier else None
         try:
-            job = submit_job(document=draft.document, owner=_user(request), now=now(), origin=origin)
+            job = submit_job(
+                document=draft.document, owner=_user(request), now=now(), origin=origin, team=request.POST.get("team")
+            )
         except DocumentError as error:
             draft = replace(draft, problems=error.problems)
         else:
@@ -153,7 +151,7 @@ def _blank(request: HttpRequest) -> Draft:
     earlier = asked_of(request.GET, ("like",)).get("like")
     if not earlier:
         return Draft(SubmitForm.from_document(dict(UNTOUCHED)), "", dict(UNTOUCHED), ())
-    job = get_object_or_404(Job, job_id=earlier)
+    job = job_seen(request.user, earlier)
     document = document_to_clone(_user(request), job)
     return _drafted(document, of_job(_user(request), job), text=yaml_of(document))
 
@@ -179,10 +177,20 @@ def _page(request: HttpRequest, draft: Draft, *, yaml: bool) -> HttpResponse:
         "sealed": came.sealed(user),
         "earlier": came.earlier,
         "left_out": left_out(user, came.earlier) if came.earlier else (),
+        **_teams(request, came.earlier),
         "known_secrets": came.values.keys(),
         **_context(_checked(draft), yaml=yaml),
     }
     return render(request, "scheduler/submit.html", context)
+
+
+def _teams(request: HttpRequest, earlier: Job | None) -> dict[str, Any]:
+    """The teams to choose from, and the chosen one: what was sent, else that of the earlier job, else the only one."""
+    names = [team.name for team in choices_for(_user(request))[:MOST_TEAMS]]
+    own = list(_user(request).groups.values_list("name", flat=True)[:2])
+    usual = own[0] if len(own) == 1 else ""
+    before = earlier.team.name if earlier and earlier.team and earlier.team.name in names else usual
+    return {"teams": names, "team": request.POST.get("team", before)}
 
 
 def _context(draft: Draft, *, yaml: bool) -> dict[str, Any]:
@@ -214,6 +222,7 @@ def _is_yaml(request: HttpRequest) -> bool:
     return "yaml" in request.POST
 
 
+MOST_TEAMS = 500
 UNTOUCHED: Document = {"target": "local"}
 """What an empty form makes."""
 EXAMPLE = """\

@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from scheduler.models import Job
 from scheduler.services.copies import kept_for
 from scheduler.services.sealing import HIDDEN_VALUE, seal_draft, unseal_draft
+from scheduler.services.visibility import is_job_id, seen_by
 
 KEEP = "keep_secret"
 """The form's check boxes: one for each secret that is known already."""
@@ -60,7 +61,8 @@ class Carried:
 
 def carried(request: HttpRequest, user: User) -> Carried:
     """What came with the form."""
-    job = Job.objects.filter(job_id=request.POST.get("cloned_from", "").replace("\0", "")).first()
+    earlier = request.POST.get("cloned_from", "")
+    job = seen_by(user).filter(job_id=earlier).first() if is_job_id(earlier) else None
     return of_job(user, job, typed=unseal_draft(request.POST.get("sealed", ""), owner_id=user.pk))
 
 

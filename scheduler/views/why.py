@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
-from django.views.decorators.http import require_GET
 
 from scheduler.core.codec import job_to_document
 from scheduler.core.relaxed import Relaxation
@@ -19,6 +17,7 @@ from scheduler.forms import yaml_of
 from scheduler.models import Job
 from scheduler.services.changes import difference_between, kept_decision, kept_of
 from scheduler.services.recorded import Recorded
+from scheduler.services.visibility import seen_by
 from scheduler.services.whys import grounds_of, why_not_on
 from scheduler.views.candidate_rows import PILLS, reasons_of, segment_of
 from scheduler.views.job import job_page
@@ -34,16 +33,12 @@ from workers.paging import asked_of
 MOST_CHANGES = 100
 
 
-@require_GET
-@login_required
 def why(request: HttpRequest, job_id: str) -> HttpResponse:
     """Everything behind one decision: the panels by themselves for htmx, else the page around them."""
     frame, rec = _decided(request, job_id)
     return _whys(request, frame, rec)
 
 
-@require_GET
-@login_required
 def checks(request: HttpRequest, job_id: str) -> HttpResponse:
     """Every check by group of workers; `by` says how they are grouped."""
     frame, rec = _decided(request, job_id)
@@ -52,8 +47,6 @@ def checks(request: HttpRequest, job_id: str) -> HttpResponse:
     return render(request, "scheduler/_why_checks.html", checks_context(request, frame.job, rec))
 
 
-@require_GET
-@login_required
 def why_not(request: HttpRequest, job_id: str, worker: str) -> HttpResponse:
     """One job on one worker, check by check."""
     frame, rec = _decided(request, job_id)
@@ -81,8 +74,6 @@ def why_not(request: HttpRequest, job_id: str, worker: str) -> HttpResponse:
     return render(request, "scheduler/job_why_not.html", context)
 
 
-@require_GET
-@login_required
 def edited(request: HttpRequest, job_id: str) -> HttpResponse:
     """The form filled with the job as one of the lines would have it; with `as=yaml` that document as a file."""
     frame, rec = _decided(request, job_id)
@@ -98,11 +89,9 @@ def edited(request: HttpRequest, job_id: str) -> HttpResponse:
     return page_with(request, document, like=frame.job)
 
 
-@require_GET
-@login_required
 def changes(request: HttpRequest, job_id: str) -> HttpResponse:
     """What changed between two kept decisions of a job: the latest two unless told otherwise."""
-    frame = frame_of(job_id)
+    frame = frame_of(request.user, job_id)
     rows = kept_of(frame.job)
     if not rows:
         raise Http404("this job has no decision yet")
@@ -119,13 +108,11 @@ def changes(request: HttpRequest, job_id: str) -> HttpResponse:
     return job_page(request, frame, "scheduler/job_changes.html", context)
 
 
-@require_GET
-@login_required
 def ask(request: HttpRequest) -> HttpResponse:
     """From a worker's page: the page of that job on this worker, or the jobs that match what was typed."""
     asked = asked_of(request.GET, ("job", "worker"))
     job_id, worker = asked.get("job", ""), asked.get("worker", "")
-    if worker.isprintable() and worker and Job.objects.filter(job_id=job_id).exists():
+    if worker.isprintable() and worker and seen_by(request.user).filter(job_id=job_id).exists():
         return redirect("job-why-not", job_id, worker)
     return redirect(f"{reverse('jobs')}?{urlencode({'state': 'all', 'q': job_id})}")
 
@@ -139,7 +126,7 @@ def _whys(request: HttpRequest, frame: Frame, rec: Recorded) -> HttpResponse:
 
 def _decided(request: HttpRequest, job_id: str) -> tuple[Frame, Recorded]:
     """The job, and the decision that the address names, else the latest; Http404 where there is none."""
-    frame = frame_of(job_id)
+    frame = frame_of(request.user, job_id)
     rec = decision_asked_for(frame.job, frame.recorded, request.GET)
     if rec is None:
         raise Http404("this job has no decision yet")

@@ -132,6 +132,7 @@ def test_accepting_is_for_operators_and_for_what_is_offered(agent: Caller, clien
     assert client.post("/api/v1/workers/w1/accept").json()["code"] == "operators_only"
     mira.is_staff = True
     mira.save()
+    client.force_login(mira)  # another role ends the sessions there were
     assert client.post("/api/v1/workers/w1/accept").json()["code"] == "nothing_offered"
     assert client.post("/api/v1/workers/nobody/accept").json()["code"] == "no_such_worker"
 

@@ -6,7 +6,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from scheduler.queries import job_row, jobs_page, worker_row, workers_page
+from scheduler import queries as asked
+from scheduler.models import Job
+from scheduler.queries import row_of, worker_row, workers_page
 from scheduler.services.jobs import cancel_job
 from tests.factories import NOW, a_job, a_pass, a_user, a_worker
 
@@ -19,6 +21,11 @@ def seen_now(monkeypatch):
     monkeypatch.setattr("scheduler.occupancy.timezone.now", lambda: NOW)
 
 
+def jobs_page(**filters):
+    """Of all jobs."""
+    return asked.jobs_page(Job.objects.all(), **filters)
+
+
 def ids(page):
     """Job ids of a page."""
     return [row.job.job_id for row in page.rows]
@@ -28,7 +35,6 @@ def test_nothing_is_an_empty_page():
     assert jobs_page().rows == ()
     assert jobs_page().after is None
     assert workers_page().rows == ()
-    assert job_row("j-1") is None
     assert worker_row("a") is None
 
 
@@ -62,7 +68,7 @@ def test_a_job_comes_with_its_place():
     a_worker("a", gpus="2xA100")
     job = a_job(gpus=2)
     a_pass()
-    (task,) = job_row(job.job_id).tasks
+    (task,) = row_of(job).tasks
     assert (task.worker.name, task.devices) == ("a", [0, 1])
     (row,) = workers_page().rows
     assert [held.attempt.job.job_id for held in row.tasks] == [job.job_id]
