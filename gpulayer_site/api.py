@@ -14,14 +14,18 @@ from ninja.router import BoundRouter
 
 from gpulayer_site.access.binding import hold_to_the_table
 from gpulayer_site.accounts.api import router as account_router
+from gpulayer_site.accounts.api_people import router as people_router
 from gpulayer_site.accounts.auth import UserToken, session
 from gpulayer_site.api_docs import docs_page, signed_in_only
+from gpulayer_site.audit.api import router as audit_router
 from gpulayer_site.bodies import StrictParser
 from gpulayer_site.problems import CONTENT_TYPE, install
 from scheduler.agent_api import router as agent_router
 from scheduler.api import router as jobs_router
 from workers.api import router as operators_router
 from workers.api_accept import router as accept_router
+from workers.api_fleet import router as fleet_router
+from workers.api_notices import router as notices_router
 from workers.api_trust import router as trust_router
 from workers.auth import CredentialBearer
 
@@ -74,7 +78,10 @@ people = ProblemAPI(
     docs_decorator=signed_in_only,
     urls_namespace="people",
 )
-for _router in (jobs_router, operators_router, accept_router, trust_router, account_router):
+for _router in (
+    jobs_router, operators_router, accept_router, trust_router, fleet_router, notices_router, account_router,
+    people_router, audit_router,
+):  # fmt: skip
     people.add_router("", _router)
 install(people)
 

@@ -13,9 +13,9 @@ from pydantic import Field
 
 from workers import services
 from workers.auth import create_enrolment_token
-from workers.models import EnrolmentToken, Worker
+from workers.models import EnrolmentToken
 from workers.refusals import Refused
-from workers.wire import Answer, Body, Id, Line, refusals
+from workers.wire import Answer, Body, Id, Instant, Line, refusals
 
 router = Router(tags=["operators"])
 
@@ -61,9 +61,11 @@ class LiveTokensOut(Answer):
 
 
 class DrainIn(Body):
-    """Why."""
+    """Why, and until when. `stop`: what still runs then is stopped, like a job that is cancelled."""
 
     note: Note = ""
+    until: Instant | None = None
+    stop: bool = False
 
 
 class IntentOut(Answer):
@@ -72,6 +74,8 @@ class IntentOut(Answer):
     name: str
     intent: str
     intent_note: str
+    drain_deadline: datetime | None = None
+    drain_stops: bool = False
 
 
 class LivenessOut(Answer):
@@ -119,16 +123,16 @@ def revoke_worker_token(request: HttpRequest, token_id: Path[Id]) -> Any:
 
 @router.post("workers/{name}/drain", response={200: IntentOut, **refusals(403, 404, body=True)})
 def drain_worker(request: HttpRequest, name: Path[str], payload: DrainIn) -> Any:
-    """Give the worker no more work; what runs there runs on. Operators may."""
+    """Give the worker no more work; what runs there runs on, or until a deadline. Operators may."""
     operators_only(request)
-    return _intent(services.drain(name=name, note=payload.note, actor=actor_of(request), now=timezone.now()))
+    return services.drain(name=name, actor=actor_of(request), now=timezone.now(), **payload.model_dump())
 
 
 @router.post("workers/{name}/undrain", response={200: IntentOut, **refusals(403, 404, body=True)})
 def undrain_worker(request: HttpRequest, name: Path[str]) -> Any:
     """Let the worker have work again. Operators may."""
     operators_only(request)
-    return _intent(services.undrain(name=name, actor=actor_of(request), now=timezone.now()))
+    return services.undrain(name=name, actor=actor_of(request), now=timezone.now())
 
 
 @router.post("workers/{name}/revoke", response={200: LivenessOut, **refusals(403, 404, body=True)})
@@ -163,7 +167,3 @@ def operators_only(request: HttpRequest) -> None:
 def actor_of(request: HttpRequest) -> str:
     """The caller, for events."""
     return f"user:{request.user.get_username()}"
-
-
-def _intent(worker: Worker) -> dict[str, str]:
-    return {"name": worker.name, "intent": worker.intent, "intent_note": worker.intent_note}

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from workers import views, views_accept, views_acts, views_enrol, views_fleet
+from workers import views, views_accept, views_acts, views_enrol, views_fleet, views_notices
 
 urlpatterns = [
     path("workers", views.worker_list, name="workers"),
@@ -15,6 +15,9 @@ urlpatterns = [
     path("fleet/drain", views_fleet.many, {"kind": "drain"}, name="fleet-drain"),
     path("fleet/undrain", views_fleet.many, {"kind": "undrain"}, name="fleet-undrain"),
     path("workers/<str:name>/act/<slug:key>", views_acts.act, name="worker-act"),
+    path("notices", views_notices.notices, name="notices"),
+    path("notices/new", views_notices.post, name="notice-new"),
+    path("notices/<int:pk>/end", views_notices.end, name="notice-end"),
     path("enrolment", views_enrol.enrolment, name="enrolment"),
     path("enrolment/<int:pk>/revoke", views_enrol.token_revoke, name="enrolment-revoke"),
     re_path(r"^workers/(?P<name>[^\x00-\x1f\x7f]+)$", views.worker, name="worker"),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from scheduler.core.errors import Problem
 from workers.refusals import Refused
@@ -26,6 +27,22 @@ WorkerName = Annotated[str, StringConstraints(max_length=MAX_NAME, pattern=r"^\w
 """What a new worker may be called: it stands in addresses, so no slashes and spaces."""
 Line = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Prose = Annotated[str, StringConstraints(max_length=4000, pattern=r"^[^\x00]*$")]
+
+
+def _instant(value: object) -> datetime:
+    """Text as an instant; what has no offset of its own is nowhere in time."""
+    try:
+        at = datetime.fromisoformat(value) if isinstance(value, str) else None
+        if at is not None and at.tzinfo is not None:
+            return at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise ValueError(INSTANT)
+
+
+INSTANT = "expected an instant with its offset, such as 2026-11-30T18:00:00Z"
+Instant = Annotated[datetime, BeforeValidator(_instant)]
+"""ISO 8601 with an offset; in UTC from here on."""
 
 
 class Body(BaseModel):
@@ -61,7 +78,7 @@ class ProblemOut(BaseModel):
 
 
 def problem_body(
-    status: int, detail: str, *, code: str, problems: Iterable[Problem] = (), **extra: int | str
+    status: int, detail: str, *, code: str, problems: Iterable[Problem] = (), **extra: Any
 ) -> dict[str, Any]:
     """The members of one error answer. `problems` are all the things that are wrong; they are left out if none."""
     items = [{"path": item.path, "found": item.found, "expected": item.expected} for item in problems]

@@ -2,7 +2,7 @@
 
 from ninja import Router
 
-from scheduler.api import acts, files, give_up, holds, jobs, logs, machines, replay, why
+from scheduler.api import acts, files, give_up, holds, jobs, logs, machines, replay, reservations, whatif, why
 
 router = Router()
 router.add_router("", jobs.router)
@@ -14,3 +14,5 @@ router.add_router("", holds.router)
 router.add_router("", replay.router)
 router.add_router("", why.router)
 router.add_router("", machines.router)
+router.add_router("", reservations.router)
+router.add_router("", whatif.router)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
-from tests.factories import a_job, a_pass, a_user, a_worker, changed
+from tests.factories import a_job, a_pass, a_user, a_worker
 from workers.models import Event, Worker
 
 pytestmark = pytest.mark.django_db
