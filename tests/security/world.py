@@ -38,8 +38,8 @@ class World:
 
     def client(self, user: User | None = None, **options: Any) -> Client:
         """A browser in which this user, or else the administrator, is signed in."""
-        client = Client(**options)
-        client.force_login(user or self.administrator, backend="django.contrib.auth.backends.ModelBackend")
+        client = Client(**{"raise_request_exception": False, **options})
+        client.force_login(user or self.administrator)
         return client
 
     def filled(self, pattern: str) -> str:
