@@ -22,8 +22,11 @@ _COMMANDS = {
         "scheduler.cli_matrix:matrix",
         "List which systems, devices, drivers and builds of frameworks work together.",
     ),
-    "token": ("gpulayer_site.cli_server:token", "Make API tokens."),
+    "person": ("gpulayer_site.cli_people:person", "Let people in, give them roles and teams."),
+    "team": ("gpulayer_site.cli_teams:team", "Make teams, whose members share their jobs."),
+    "token": ("gpulayer_site.cli_tokens:token", "Make API tokens, see and end them."),
     "admin": ("gpulayer_site.cli_server:admin", "Get in as the administrator."),
+    "audit": ("gpulayer_site.cli_audit:audit", "See who did what, and check that nobody changed what is written."),
     "doctor": ("gpulayer_site.doctor:doctor", "Look for what is wrong with this installation."),
 }
 

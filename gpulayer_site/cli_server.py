@@ -1,4 +1,4 @@
-"""The commands that belong to the server's own host: `up`, `admin`, `token`."""
+"""The commands that belong to the server's own host: `up`, `admin`."""
 
 import os
 import sys
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from gpulayer_site.client import Failure, connect
 from gpulayer_site.local import manage
 
 
@@ -52,22 +51,3 @@ def reseal() -> None:
     After another key was put in front in GPULAYER_SECRETS_KEY; then the old one can be taken away.
     """
     click.echo(manage("reseal_secrets"))
-
-
-@click.group()
-def token() -> None:
-    """Make API tokens for the command line and scripts."""
-
-
-@token.command()
-@click.option("--note", default="", help="Where it will live; shown in the profile.")
-@click.option("--user", help="For another user; only on the server's own host.")
-def create(note: str, user: str | None) -> None:
-    """Print a new token, this once. Set it as GPULAYER_TOKEN where it is to be used."""
-    if user:
-        click.echo(manage("api_token", "--user", user, "--note", note))
-        return
-    answer = connect().post("tokens", {"note": note})
-    if not isinstance(answer, dict) or "token" not in answer:
-        raise Failure("the server answered without a token; is it of the same version?")
-    click.echo(answer["token"])

@@ -249,5 +249,5 @@ def _found(pk: int) -> User:
 def _clean(form: forms.Form, name: str) -> Any:
     """The one value of a form. Raises Refused with what is wrong with it."""
     if not form.is_valid():
-        raise Refused("invalid", " ".join(form.errors[name]), status=422)
+        raise Refused("invalid", " ".join(str(error) for error in form.errors[name]), status=422)
     return form.cleaned_data[name]

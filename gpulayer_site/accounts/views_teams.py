@@ -61,7 +61,8 @@ def team_rename(request: HttpRequest, pk: int) -> HttpResponse:
     def act(actor: str, now: datetime) -> None:
         teams.rename_team(team=found, name=form.cleaned_data["name"], actor=actor, now=now)
 
-    return _act(request, pk, form, "name", act, rename=form)
+    refused = _try(request, form, "name", act)
+    return _page(request, _found(pk), rename=form, status=refused) if refused else redirect("team", pk)
 
 
 @login_required
@@ -74,7 +75,8 @@ def team_join(request: HttpRequest, pk: int) -> HttpResponse:
         user = people.find_person(form.cleaned_data["username"])
         teams.move(user=user, team=found, member=True, actor=actor, now=now)
 
-    return _act(request, pk, form, "username", act, join=form)
+    refused = _try(request, form, "username", act)
+    return _page(request, _found(pk), join=form, status=refused) if refused else redirect("team", pk)
 
 
 @login_required
@@ -102,28 +104,25 @@ def team_delete(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("teams")
 
 
-def _act(
-    request: HttpRequest, pk: int, form: TeamForm | MemberForm, field: str, act: Act, **forms: TeamForm | MemberForm
-) -> HttpResponse:
-    """Do what the form asks for; what is wrong stands beside its field."""
-    actor, status = administrators_only(request), 422
-    if form.is_valid():
-        try:
-            act(actor, timezone.now())
-        except Refused as refusal:
-            form.add_error(field, refusal.detail)
-            status = refusal.status if refusal.status != 404 else 422
-        else:
-            return redirect("team", pk)
-    return _page(request, _found(pk), status=status, **forms)
+def _try(request: HttpRequest, form: TeamForm | MemberForm, field: str, act: Act) -> int:
+    """Do what the form asks for; else what is wrong stands beside its field, and this is the answer's status."""
+    actor = administrators_only(request)
+    if not form.is_valid():
+        return 422
+    try:
+        act(actor, timezone.now())
+    except Refused as refusal:
+        form.add_error(field, refusal.detail)
+        return refusal.status if refusal.status != 404 else 422
+    return 0
 
 
 def _page(
     request: HttpRequest,
     team: Group,
     *,
-    rename: TeamForm | MemberForm | None = None,
-    join: TeamForm | MemberForm | None = None,
+    rename: TeamForm | None = None,
+    join: MemberForm | None = None,
     refused: str = "",
     status: int = 200,
 ) -> HttpResponse:
