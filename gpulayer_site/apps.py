@@ -9,5 +9,8 @@ class SiteConfig(AppConfig):
     name = "gpulayer_site"
 
     def ready(self) -> None:
-        """Make ours the current Celery application, so that tasks sent by name find the broker."""
+        """Make ours the current Celery application, so that tasks sent by name find the broker; hear of sign-ins."""
         import gpulayer_site.celery  # noqa: F401
+        from gpulayer_site.audit.signins import listen
+
+        listen()

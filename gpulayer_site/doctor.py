@@ -99,11 +99,12 @@ def _server_parts(folder: Path) -> Iterator[Finding]:
     except Failure as error:
         yield Finding("settings", "wrong", *_halves(error))
         return
-    from gpulayer_site import doctor_server, doctor_watch
+    from gpulayer_site import doctor_server, doctor_trail, doctor_watch
 
     yield Finding("database", *doctor_server.database())
     yield Finding("broker", *doctor_server.broker())
     yield Finding("watch", *doctor_watch.watch())
+    yield Finding("audit", *doctor_trail.trail())
     for subject, *found in doctor_server.kept():
         yield Finding(subject, *found)
 

@@ -14,6 +14,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("admin/login/", RedirectView.as_view(pattern_name="signin", query_string=True)),
     path("admin/", admin.site.urls),
     path("", include("gpulayer_site.accounts.urls")),
+    path("", include("gpulayer_site.audit.urls")),
     path("", include("gpulayer_site.api")),
     path("", include("scheduler.urls")),
     # What only the scheduler knows of workers is handed to their pages; they could not ask for it.

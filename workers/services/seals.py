@@ -68,10 +68,10 @@ def pack_marks(marks: Iterable[Mark]) -> bytes:
     return b"".join(_MARK.pack(number, digest[:8]) for number, digest in marks)
 
 
-def read_marks(packed: bytes) -> Iterator[Mark]:
+def read_marks(packed: bytes | memoryview) -> Iterator[Mark]:
     """From how they are stored; what is cut off at the end is left out."""
     whole = len(packed) - len(packed) % _MARK.size
-    return _MARK.iter_unpack(bytes(packed)[:whole])  # type: ignore[return-value]
+    return _MARK.iter_unpack(bytes(packed)[:whole])
 
 
 def last_seal() -> TrailSeal | None:
