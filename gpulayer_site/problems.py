@@ -32,7 +32,7 @@ CODES = {
 
 
 def problem(
-    status: int, detail: str, *, code: str | None = None, problems: Iterable[Problem] = (), **extra: int | str
+    status: int, detail: str, *, code: str | None = None, problems: Iterable[Problem] = (), **extra: Any
 ) -> HttpResponse:
     """One error answer. `problems` are all the things that are wrong."""
     body = problem_body(status, detail, code=code or CODES.get(status, "error"), problems=problems, **extra)

@@ -20,7 +20,9 @@ class IndicesField(forms.CharField):
     """Device indices as people write them: `0, 2-3`."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(required=False, help_text="Such as 0, 2-3. Empty: the whole worker.", **options)
+        super().__init__(
+            required=False, max_length=10_000, help_text="Such as 0, 2-3. Empty or all: the whole worker.", **options
+        )
 
     def prepare_value(self, value: Any) -> Any:
         """A stored list as text."""
@@ -29,7 +31,8 @@ class IndicesField(forms.CharField):
     def clean(self, value: Any) -> list[int]:
         """The indices, ascending, each once."""
         found: set[int] = set()
-        for part in filter(None, re.split(r"[,\s]+", super().clean(value) or "")):
+        text = super().clean(value) or ""
+        for part in filter(None, re.split(r"[,\s]+", "" if text == "all" else text.replace("–", "-"))):
             match = _PART.fullmatch(part)
             first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
             if first > last or last >= MOST_DEVICES:

@@ -3,7 +3,21 @@
 from django.urls import path
 from django.views.generic import RedirectView
 
-from scheduler.views import acts, holds, job, jobs, leaving, log, outputs, places, submit, whatif, why
+from scheduler.views import (
+    acts,
+    holds,
+    job,
+    jobs,
+    leaving,
+    log,
+    outputs,
+    places,
+    reservation_asks,
+    reservations,
+    submit,
+    whatif,
+    why,
+)
 
 urlpatterns = [
     path("", RedirectView.as_view(pattern_name="jobs"), name="home"),
@@ -33,4 +47,9 @@ urlpatterns = [
     path("workers/<str:name>/retire", leaving.retire, name="worker-retire"),
     path("jobs/<slug:job_id>/log", log.log, name="job-log"),
     path("jobs/<slug:job_id>/log.txt", log.log_text, name="job-log-text"),
+    path("reservations", reservations.reservation_list, name="reservations"),
+    path("reservations/new", reservation_asks.new, name="reservation-new"),
+    path("reservations/new/check", reservation_asks.check, name="reservation-check"),
+    path("reservations/<int:pk>/change", reservation_asks.change, name="reservation-change"),
+    path("reservations/<int:pk>/end", reservation_asks.end, name="reservation-end"),
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from scheduler.core.errors import Problem
 
 
@@ -12,7 +14,7 @@ class Refused(Exception):  # noqa: N818 - a refusal is an answer
     """
 
     def __init__(
-        self, code: str, detail: str, *, status: int = 409, problems: tuple[Problem, ...] = (), **extra: int | str
+        self, code: str, detail: str, *, status: int = 409, problems: tuple[Problem, ...] = (), **extra: Any
     ) -> None:
         super().__init__(detail)
         self.code = code

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -46,6 +46,19 @@ class OverlapError(ValidationError):
         for other in others:
             told.setdefault("devices" if shared(asked, other) else "worker", []).append(_sentence(asked, other))
         super().__init__(told)
+
+
+def fix_words(fix: Fix, clock: Callable[[datetime], str]) -> str:
+    """What to do, as a button says it; `clock` writes an instant."""
+    if fix.kind == "devices":
+        devices = fix.devices or ()
+        return f"Take device{'s'[: len(devices) > 1]} {ranges(devices)} only"
+    if fix.starts_at is not None:
+        until = f" and end at {clock(fix.ends_at)}" if fix.ends_at else ""
+        return f"Start at {clock(fix.starts_at)}, when r-{fix.other} ends{until}"
+    if fix.ends_at is not None:
+        return f"End at {clock(fix.ends_at)}, when r-{fix.other} begins"
+    return f"End {' and '.join(f'r-{other}' for other in fix.end_first)} now"
 
 
 def overlapping(asked: Reservation) -> list[Reservation]:

@@ -96,8 +96,11 @@ def is_known(holder: str) -> bool:
     return Group.objects.filter(name=name).exists()
 
 
-def check(reservation: Reservation, *, now: datetime) -> None:
-    """Put the holder in full and the devices in order; raise `ValidationError` by field for what is wrong."""
+def check(reservation: Reservation, *, now: datetime, end_first: Collection[int] = ()) -> None:
+    """Put the holder in full and the devices in order; raise `ValidationError` by field for what is wrong.
+
+    `end_first`: others that would be ended for it, and so are in nobody's way.
+    """
     problems: dict[str, list[str]] = {}
     _check_worker(reservation, problems)
     _check_holder(reservation, problems)
@@ -107,7 +110,7 @@ def check(reservation: Reservation, *, now: datetime) -> None:
         problems["note"] = [f"Found {len(reservation.note)} characters; expected at most 200 that can be printed."]
     if problems:
         raise ValidationError(problems)
-    others = overlapping(reservation)
+    others = [other for other in overlapping(reservation) if other.pk not in end_first]
     if others:
         raise OverlapError(reservation, others, nearest_fixes(reservation, others, _kinds(reservation)))
 

@@ -29,6 +29,7 @@ PILLS: Mapping[str, tuple[str, str]] = {
     "wait": ("wait", "clock"),
     "never": ("never", "ban"),
     "rsv": ("rsv", "bookmark"),
+    "planned": ("none", "calendar-event"),
     "none": ("none", "minus"),
     "failed": ("never", "circle-x"),
     "timed_out": ("never", "hourglass"),
