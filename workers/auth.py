@@ -86,7 +86,7 @@ def credential_of(secret: str, *, now: datetime) -> Credential | None:
     if found is None:
         return None
     if found.revoked_at is not None:
-        raise Unauthorized("credential_revoked", "this worker's credential was revoked; enrol it again")
+        raise _revoked()
     if found.hash != digest:
         return _succeeded(found, digest, now)
     if found.last_used_at is None or now - found.last_used_at >= LAST_USE_STEP:
@@ -98,6 +98,16 @@ def is_known_credential(secret: str) -> bool:
     """Whether a worker of this server may call with it; nothing is noted."""
     digest = hashed(secret)
     return Credential.objects.filter(Q(hash=digest) | Q(next_hash=digest), revoked_at=None).exists()
+
+
+def check_live(credential: Credential) -> None:
+    """Raise Unauthorized where the credential was revoked since it was let in."""
+    if not Credential.objects.filter(pk=credential.pk, revoked_at=None).exists():
+        raise _revoked()
+
+
+def _revoked() -> Unauthorized:
+    return Unauthorized("credential_revoked", "this worker's credential was revoked; enrol it again")
 
 
 def _succeeded(found: Credential, digest: str, now: datetime) -> Credential | None:

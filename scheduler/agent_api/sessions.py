@@ -15,7 +15,7 @@ from scheduler.services import strays
 from scheduler.services.assignments import orders, reunite, wanting
 from scheduler.services.reminders import Reminders, remind
 from workers import services
-from workers.auth import EnrolmentBearer, caller, token_of
+from workers.auth import EnrolmentBearer, caller, check_live, token_of
 from workers.models import Worker
 from workers.models.worker import LIVE
 from workers.refusals import NotFound, Refused
@@ -125,7 +125,7 @@ def assignments(
     """What waits to be claimed or cancelled, for one worker or all of the credential's. Changes nothing.
 
     With `wait` it is answered once there is something, after so many seconds with 204; at once, and with Retry-After,
-    where too many wait already.
+    where too many wait already. A credential that is revoked meanwhile ends the wait with 401 within seconds.
     """
     mine = Q(worker__credential=caller(request))
     if worker is not None:
@@ -133,10 +133,13 @@ def assignments(
     told = orders(mine, now=timezone.now())
     if not wait or told.assignments:
         return told
-    with room_to_wait() as room:
+    credential = caller(request)
+    with room_to_wait(credential.pk) as room:
         if room:
-            known = frozenset(told.cancel)
-            wait_for_news(lambda: wanting(mine, now=timezone.now()), known=known, seconds=wait)
+            wait_for_news(
+                lambda: wanting(mine, now=timezone.now()), known=frozenset(told.cancel), seconds=wait,
+                recheck=lambda: check_live(credential),
+            )  # fmt: skip
     told = orders(mine, now=timezone.now())
     if told.assignments or told.cancel:
         return told

@@ -15,10 +15,12 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
 
-from scheduler.agent_api.waiting import room_to_wait, wait_for_news
+from scheduler.agent_api import waiting
+from scheduler.agent_api.waiting import MOST_EACH, room_to_wait, wait_for_news
 from scheduler.services.jobs import cancel_job
 from tests.api.callers import Caller, Placed, place
 from tests.api.gangs import run
+from workers.models import Credential
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -74,7 +76,7 @@ def test_without_wait_it_is_answered_at_once(agent: Caller) -> None:
 
 def test_half_of_the_threads_may_wait_and_the_others_come_again(agent: Caller, mira: User) -> None:
     with ExitStack() as stack:
-        got = [stack.enter_context(room_to_wait()) for _ in range(settings.GPULAYER_WEB_THREADS)]
+        got = [stack.enter_context(room_to_wait(number)) for number in range(settings.GPULAYER_WEB_THREADS)]
         assert got.count(True) == settings.GPULAYER_WEB_THREADS // 2
         since = time.monotonic()
         answer = agent.get("assignments?worker=w1&wait=20")
@@ -82,8 +84,23 @@ def test_half_of_the_threads_may_wait_and_the_others_come_again(agent: Caller, m
         assert time.monotonic() - since < 5
         place(agent, "w1", owner=mira)
         assert agent.get("assignments?worker=w1&wait=20").status_code == 200, "what there is, is told all the same"
-    with room_to_wait() as room:
+    with room_to_wait(1) as room:
         assert room
+
+
+def test_a_wait_ends_when_the_credential_is_revoked(agent: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "RECHECK_SECONDS", 0.1)
+    with asked(agent, "wait=30") as answer:
+        Credential.objects.update(revoked_at=timezone.now())
+        told = answer.result(timeout=20)
+    assert (told.status_code, told.json()["code"]) == (401, "credential_revoked")
+
+
+def test_one_caller_has_only_a_few_waiting_calls() -> None:
+    with ExitStack() as stack:
+        got = [stack.enter_context(room_to_wait(1)) for _ in range(MOST_EACH + 1)]
+        assert got == [True] * MOST_EACH + [False]
+        assert stack.enter_context(room_to_wait(2)), "others are not kept from it"
 
 
 @pytest.mark.parametrize("wait", ["-1", "31", "nan", "inf", "soon"])
@@ -97,8 +114,8 @@ def test_the_room_is_given_back_when_the_look_fails() -> None:
         raise ConnectionError
 
     for _ in range(settings.GPULAYER_WEB_THREADS):
-        with pytest.raises(ConnectionError), room_to_wait():
-            wait_for_news(fails, known=frozenset(), seconds=1)
-    with room_to_wait() as room:
+        with pytest.raises(ConnectionError), room_to_wait(1):
+            wait_for_news(fails, known=frozenset(), seconds=1, recheck=lambda: None)
+    with room_to_wait(1) as room:
         assert room
     assert threading.active_count() < 100
