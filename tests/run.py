@@ -1,9 +1,10 @@
 """Runs every test in six parts, and closes with one line that counts them all.
 
-1. the core on a bare Python, without Django; 2. the rest on SQLite; 3. the pages in Chromium; 4. distributed jobs with
-real torch, in an environment of their own; 5. faults put into whole installations; 6. what touches the database again
-on PostgreSQL, and the faults that matter there. What a machine lacks is left out with a line that says so; with
-GPULAYER_NO_SKIPS=1 that is a failure. `--soak` runs the whole counts instead.
+1. the core on a bare Python, without Django, and beside it distributed jobs with real torch, in an environment of their
+own; 2. the rest on SQLite; 3. the pages in Chromium, in two installations at once; 4. faults put into whole
+installations; 5. what touches the database again on PostgreSQL, and 6. the faults that matter there. What a machine
+lacks is left out with a line that says so; with GPULAYER_NO_SKIPS=1 that is a failure. `--soak` runs the whole counts
+instead.
 """
 
 import os
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,6 +71,15 @@ class Count:
             self.broken.append(f"{name} left out: {why}")
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One pytest run: its name, pytest's arguments, and what its environment has beside this one's."""
+
+    name: str
+    words: tuple[str, ...]
+    environment: dict[str, str] = field(default_factory=dict)
+
+
 class Runner:
     """Runs parts of the suite, each as a pytest of its own, with reports in `folder`."""
 
@@ -78,23 +89,38 @@ class Runner:
 
     def part(self, name: str, *words: str, **environment: str) -> None:
         """One pytest run; a part without any test of its kind is not an error."""
-        print(f"\n=== {name}", flush=True)
-        report = self.folder / f"{name.replace(' ', '-')}.xml"
-        command = [sys.executable, "-m", "pytest", "-q", "-rfEs", "--junit-xml", str(report), *words]
+        self.together(Part(name, words, environment))
+
+    def together(self, *parts: Part) -> None:
+        """These at the same time, where each alone would leave a core idle. What they print is shown one by one."""
+        alone = len(parts) == 1
+        with ThreadPoolExecutor(len(parts) or 1) as pool:
+            for each in [pool.submit(self._run, part, quiet=not alone) for part in parts]:
+                print(each.result(), end="", flush=True)
+
+    def _run(self, part: Part, *, quiet: bool) -> str:
+        """Run it and count it; what is left to print."""
+        title, report = f"\n=== {part.name}\n", self.folder / f"{part.name.replace(' ', '-')}.xml"
+        command = [sys.executable, "-m", "pytest", "-q", "-rfEs", "--junit-xml", str(report), *part.words]
+        if not quiet:
+            print(title, end="", flush=True)
         began = time.monotonic()
-        code = subprocess.run(command, cwd=ROOT, env=_environment(environment), check=False).returncode
-        print(f"=== {name}: {time.monotonic() - began:.0f} s", flush=True)
-        self.count.add(name, report, code)
+        done = subprocess.run(
+            command, cwd=ROOT, env=_environment(part.environment), check=False, text=True,
+            stdout=subprocess.PIPE if quiet else None, stderr=subprocess.STDOUT if quiet else None,
+        )  # fmt: skip
+        self.count.add(part.name, report, done.returncode)
+        end = f"=== {part.name}: {time.monotonic() - began:.0f} s\n"
+        return f"{title}{done.stdout}{end}" if quiet else end
 
 
 def everyday(runner: Runner) -> None:
     """The six parts, without the soak counts."""
-    runner.part("core without Django", "tests/core", "-m", "not soak", *_BARE)
+    runner.together(Part("core without Django", ("tests/core", "-m", "not soak", *_BARE)), *_gangs(runner))
     elsewhere = ("tests/core", "tests/browser", "tests/gangs", "tests/faults")
     rest = ("tests", *(word for folder in elsewhere for word in ("--ignore", folder)))
     runner.part("everything else on SQLite", *rest, "-m", "not soak and not postgres", *_TWO_AT_ONCE)
-    _browser(runner)
-    _gangs(runner)
+    runner.together(*_browser(runner, "not soak"))
     runner.part("faults", *_FAULTS, "-m", "not soak and not postgres")
     with ExitStack() as stack:
         url = os.environ.get("DATABASE_URL") or _own_postgres(runner, stack)
@@ -108,6 +134,7 @@ def soak(runner: Runner) -> None:
     runner.part(
         "whole counts", "tests", "--ignore", "tests/faults", "-m", "soak and not postgres", "-p", "no:playwright"
     )
+    runner.together(*_browser(runner, "not postgres", GPULAYER_LOOKS="all"))
     runner.part("all faults", *_FAULTS, "-m", "not postgres")
     for number in range(1, SOAK_ROUNDS + 1):
         runner.part(f"laws {number} of {SOAK_ROUNDS}", *_LAWS, *_BARE)
@@ -128,22 +155,29 @@ def _own_postgres(runner: Runner, stack: ExitStack) -> str | None:
     return stack.enter_context(postgres.cluster(runner.folder))
 
 
-def _gangs(runner: Runner) -> None:
+def _gangs(runner: Runner) -> tuple[Part, ...]:
+    """Distributed jobs, where torch can be had."""
     try:
         torch_python()
     except NoTorchError as error:
         runner.count.leave_out("distributed jobs", str(error))
-        return
+        return ()
     plain = ("-p", "no:xdist", "-p", "no:playwright", "-p", "no:schemathesis")
-    runner.part("distributed jobs", "tests/gangs", "-m", "not soak", *plain)
+    return (Part("distributed jobs", ("tests/gangs", "-m", "not soak", *plain)),)
 
 
-def _browser(runner: Runner) -> None:
+def _browser(runner: Runner, which: str, **environment: str) -> tuple[Part, ...]:
+    """The pages, by whether they need a large fleet: each half has an installation of its own."""
     program = chromium.program()
     if program is None:
         runner.count.leave_out("Chromium", "not installed (apt install chromium), and $CHROMIUM names none")
-        return
-    runner.part("in Chromium", "tests/browser", "-m", "not soak", "-p", "no:xdist", CHROMIUM=program)
+        return ()
+    given = environment | {"CHROMIUM": program}
+    halves = {"in Chromium": "not large_fleet", "in Chromium with a large fleet": "large_fleet"}
+    return tuple(
+        Part(name, ("tests/browser", "-m", f"{which} and {half}", "-p", "no:xdist"), given)
+        for name, half in halves.items()
+    )
 
 
 def _environment(more: dict[str, str]) -> dict[str, str]:

@@ -39,7 +39,7 @@ def busy() -> Iterator[threading.Event]:
 
     thread = threading.Thread(target=hold)
     thread.start()
-    assert taken.wait(10)
+    assert taken.wait(30)
     try:
         yield gone
     finally:

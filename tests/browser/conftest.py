@@ -135,9 +135,13 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
         up.stop()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that need the large fleet come last: it has local workers that would take the others' jobs."""
-    items.sort(key=lambda item: "simulated_fleet" in getattr(item, "fixturenames", ()))
+    """Tests that need the large fleet are marked, and come last: it has local workers that would take others' jobs."""
+    for item in items:
+        if "simulated_fleet" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.large_fleet)
+    items.sort(key=lambda item: item.get_closest_marker("large_fleet") is not None)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import psutil
 
 from gpulayer_site.up.parts import answers_http
 
-START_SECONDS = 60
+START_SECONDS = 120
 
 
 class Installation:

@@ -42,7 +42,7 @@ def broker(tmp_path):
     yield f"redis://:{PASSWORD}@127.0.0.1:{port}/3"
     client.close()
     process.terminate()
-    process.wait(10)
+    process.wait(30)
 
 
 def _answers(client):

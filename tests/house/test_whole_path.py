@@ -71,7 +71,7 @@ def test_no_job_outlives_the_launcher(up, end):
     process = psutil.Process(_number_in(mark))
     everything = [*up.processes(), process]
     end(up)
-    assert not still_running(everything, 10)
+    assert not still_running(everything, 30)
 
 
 def _number_in(path: Path, seconds: float = 20) -> int:

@@ -51,7 +51,7 @@ def test_only_some_are_waited_for_at_once(monkeypatch: pytest.MonkeyPatch) -> No
     room, slow = Room(1), Never()
     holder = threading.Thread(target=PatientInput(slow, room, nothing).read)
     holder.start()
-    assert slow.asked.wait(10)
+    assert slow.asked.wait(30)
     with pytest.raises(SlowBodyError, match="too many"):
         PatientInput(BytesIO(b"quick"), room, nothing).read()
     slow.let_go.set()
@@ -88,7 +88,7 @@ def test_a_connection_that_brings_nothing_is_cut_and_another_is_not() -> None:
         silent, speaking = (socket.create_connection(server.getsockname()) for _ in range(2))
         accepted = [server.accept()[0] for _ in range(2)]
         silent.sendall(b"x")
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 30
         while True:  # until one of them has been silent for long enough, and is found
             speaking.sendall(b"x")
             accepted[1].sendall(b"y")  # both ends are this process's
