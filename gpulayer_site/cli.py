@@ -13,6 +13,8 @@ _COMMANDS = {
     "job": ("scheduler.cli:job", "Submit jobs, see where they were placed and why, read logs, cancel."),
     "hold": ("scheduler.cli_hold:hold", "Hold devices for yourself: an address to ssh to, for some hours."),
     "worker": ("workers.cli:worker", "List machines, let one take jobs, or simulate a fleet."),
+    "reservation": ("scheduler.cli_reservations:reservation", "Keep workers or devices for a job, a person or a team."),
+    "notice": ("workers.cli_notice:notice", "Tell everybody something, on every page."),
     "schedule": ("scheduler.cli_offline:schedule", "Decide jobs against workers from files, without a server."),
     "compat": (
         "scheduler.cli_offline:compat",

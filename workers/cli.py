@@ -10,6 +10,7 @@ from gpulayer_site.terminal import clip_list, say_if_full, table, write_json
 from workers.cli_accept import accept
 from workers.cli_acts import COMMANDS as ACTS
 from workers.cli_agent import FILE, ORIGINS, probe, start
+from workers.cli_fleet import COMMANDS as FLEET
 
 
 @click.group()
@@ -113,5 +114,5 @@ def simulate(
     run(fleet, url=url, token_file=token_file, seed=seed if demo else None)
 
 
-for _command in (start, probe, accept, *ACTS):
+for _command in (start, probe, accept, *FLEET, *ACTS):
     worker.add_command(_command)

@@ -1,4 +1,4 @@
-"""`gpulayer worker drain`, `undrain`, `trust`, `rotate`, `revoke`, `retire`, `tokens`: for operators, over HTTP."""
+"""`gpulayer worker trust`, `rotate`, `revoke`, `retire`, `tokens`: for operators, over HTTP."""
 
 from typing import Any
 from urllib.parse import quote
@@ -7,38 +7,10 @@ import click
 
 from gpulayer_site.client import connect
 from gpulayer_site.terminal import table, write_json
+from workers.cli_whatif import DRY_RUN, tell_what_if
 
 YES = click.option("--yes", "-y", is_flag=True, help="Do not ask first.")
 MINUTES = len("2026-11-30T12:00")
-
-
-@click.command()
-@click.argument("name")
-@click.option("--note", default="", help="Why; shown to everybody.")
-def drain(name: str, note: str) -> None:
-    """Give a worker no more work.
-
-    What runs there runs on. `gpulayer worker undrain` lets it have work again.
-
-    \b
-    Example:
-      gpulayer worker drain gpu-07 --note "new fans"
-    """
-    _post(name, "drain", {"note": note})
-    click.echo(f"{name} is draining: it gets no more work")
-
-
-@click.command()
-@click.argument("name")
-def undrain(name: str) -> None:
-    """Let a drained worker have work again.
-
-    \b
-    Example:
-      gpulayer worker undrain gpu-07
-    """
-    _post(name, "undrain")
-    click.echo(f"{name} may have work again")
 
 
 @click.command()
@@ -94,7 +66,8 @@ def revoke(name: str, yes: bool) -> None:
 @click.command()
 @click.argument("name")
 @YES
-def retire(name: str, yes: bool) -> None:
+@DRY_RUN
+def retire(name: str, yes: bool, dry_run: bool) -> None:
     """Take a worker out for good.
 
     Its agent is let in no more, and its name is free. While something runs there it is refused: drain it first.
@@ -103,6 +76,9 @@ def retire(name: str, yes: bool) -> None:
     Example:
       gpulayer worker retire gpu-07
     """
+    if dry_run:
+        tell_what_if({"workers": [name], "retire": True})
+        return
     if not yes:
         click.confirm(f"Retire {name} for good?", abort=True)
     _post(name, "retire")
@@ -135,7 +111,7 @@ def tokens(revoked: int | None, as_json: bool) -> None:
         table(("ID", "TOKEN", "USES LEFT", "UNTIL (UTC)", "MADE BY", "NOTE"), [_row(each) for each in found])
 
 
-COMMANDS = (drain, undrain, trust, rotate, revoke, retire, tokens)
+COMMANDS = (trust, rotate, revoke, retire, tokens)
 
 
 def _post(name: str, act: str, document: dict[str, Any] | None = None) -> Any:

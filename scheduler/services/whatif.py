@@ -65,6 +65,8 @@ class Preview:
     """Changed jobs that are not named because there are many."""
     seen_at: datetime
     pass_number: int | None
+    drains: bool = False
+    """It is asked who still takes jobs; without a worker left a job waits, and does not end."""
 
     @property
     def changed(self) -> int:
@@ -89,7 +91,8 @@ class Preview:
     @property
     def parts(self) -> str:
         """How many of each kind, the worst first."""
-        said = [_COUNTED[effect](count) for effect in Effect if (count := self.counts.get(effect, 0))]
+        words = {**_COUNTED, **_COUNTED_OF_DRAINS} if self.drains else _COUNTED
+        said = [words[effect](count) for effect in Effect if (count := self.counts.get(effect, 0))]
         return f"{', '.join(said)}." if said else ""
 
 
@@ -113,6 +116,7 @@ def preview(change: Change, *, now: datetime, user: Any = None) -> Preview:
         more=max(0, len(shown) - MOST_SHOWN),
         seen_at=recorded.seen_at,
         pass_number=recorded.pass_number,
+        drains=change.drain is not None,
     )
 
 
@@ -201,4 +205,8 @@ _COUNTED = {
     Effect.GAINS: lambda count: f"{count:,} {'has' if count == 1 else 'have'} more workers",
     Effect.STARTS: lambda count: f"{count:,} would start now",
     Effect.FITS: lambda count: f"{count:,} could run at last",
+}
+_COUNTED_OF_DRAINS = {
+    Effect.NEVER_FITS: lambda count: f"{count:,} would have no worker left",
+    Effect.FITS: lambda count: f"{count:,} would have a worker again",
 }
