@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, tzinfo
+from itertools import islice
 from typing import Any
 
 from django.contrib import messages
@@ -12,11 +13,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
+from scheduler.core.decision import Verdict
 from scheduler.core.fleet import Window
 from scheduler.models import Reservation
 from scheduler.services import reservations
+from scheduler.services.recorded import recorded
 from scheduler.services.reservation_fixes import OverlapError, fix_words
 from scheduler.services.reservation_rows import rows_for
+from scheduler.services.visibility import is_job_id, seen_by
 from scheduler.views.reservation_form import (
     KINDS,
     ReservationForm,
@@ -35,6 +39,7 @@ from workers.proposed import Change
 from workers.wire import MAX_ID
 
 UNPROCESSABLE = 422
+MOST_FITTING = 8
 
 
 @require_http_methods(["GET", "POST"])
@@ -43,7 +48,8 @@ def new(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     if request.method != "POST":
         form = ReservationForm(initial=initial_of(request.GET))
-        return render(request, "scheduler/reservation_new.html", _page(form, {}))
+        fitting = _fitting(request.user, request.GET.get("holder", ""))
+        return render(request, "scheduler/reservation_new.html", _page(form, {"fitting": fitting}))
     form = ReservationForm(with_fix(request.POST))
     checked = _checked(request, form, now)
     if form.is_valid() and not checked.get("conflict") and request.POST.get("seen") == form.seen:
@@ -114,6 +120,17 @@ def end(request: HttpRequest, pk: int) -> HttpResponse:
     }  # fmt: skip
     template = "scheduler/_reservation_ask.html" if is_fragment(request) else "scheduler/reservation_ask.html"
     return render(request, template, context)
+
+
+def _fitting(user: Any, holder: str) -> list[str]:
+    """The first workers that could run the job that it is for, as its latest decision says."""
+    kind, _, job_id = holder.partition(":")
+    job = seen_by(user).filter(job_id=job_id).first() if kind == "job" and is_job_id(job_id) else None
+    kept = recorded(job) if job else None
+    if kept is None:
+        return []
+    fit = (each.worker for each in kept.decision.candidates if each.verdict != Verdict.INCOMPATIBLE)
+    return list(islice(fit, MOST_FITTING))
 
 
 def _checked(request: HttpRequest, form: ReservationForm, now: datetime) -> dict[str, Any]:
