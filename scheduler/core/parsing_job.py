@@ -44,6 +44,7 @@ COMMAND = 'a list of arguments, such as ["python", "train.py"]'
 SIZE = 'a size: a number of GB, or text with its own unit such as "64GiB"'
 CORES = "a number of cores from 0, with at most three decimals"
 SPECIFIER = 'a version specifier such as ">=2.5,<3" or "==3.11.*"'
+RESERVED = "GPULAYER_"
 SET_BY_THE_AGENT = frozenset(
     {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"}
     | {"ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK"}
@@ -140,6 +141,8 @@ def _variable_name(value: object, at: At) -> str | None:
         at.wrong(value, "a variable's name, which has no =")
     elif name in SET_BY_THE_AGENT:
         at.note("a variable that says which devices a task sees", "nothing here: the agent sets it to what was given")
+    elif name.startswith(RESERVED):
+        at.note(f"{quoted(name)}, a name that is the agent's to set", f"a name that does not begin with {RESERVED}")
     else:
         return name
     return None

@@ -10,6 +10,7 @@ from pytest_django.fixtures import Settings
 
 from tests import factories
 from tests.api.callers import Caller
+from tests.api.conftest import agent, enrolment, mira  # noqa: F401 - fixtures, given on
 from tests.api.conftest import enrolled as registered
 from tests.security.world import World, make_world
 from workers.auth import create_enrolment_token

@@ -167,7 +167,7 @@ def _read(response: httpx.Response, parse: Callable[[Document], T]) -> T:
     """Something between that answers for the server (a captive portal, another service) counts as no answer."""
     try:
         return parse(response.json() if response.content else {})
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise UnreachableError(f"{response.url} answered, but not as this protocol has it") from error
 
 
