@@ -45,3 +45,42 @@ class TestDrain:
         assert operator.post("/workers/w1/drain", {"preview": "1", "note": "fans"}).status_code == 200
         assert Worker.objects.get(name="w1").intent == "active"
         assert not Event.objects.filter(subject="w1", verb="intent").exists()
+
+
+@pytest.mark.usefixtures("rack")
+class TestFragment:
+    def ask(self, client: Client, **fields: object) -> str:
+        answer = client.post("/what-if", fields, headers={"HX-Request": "true"})
+        assert answer.status_code == 200, answer.content
+        return answer.content.decode()
+
+    @pytest.mark.parametrize(
+        ("fields", "said"),
+        [
+            ({"kind": "labels", "worker": "w1", "label": "rack=r13"}, "1 would never fit"),
+            ({"kind": "labels", "worker": ["w1", "w2"], "label": ["rack=r12", ""]}, "1 has more workers"),
+            ({"kind": "labels", "worker": "w1", "label": "zone=b"}, "Nothing changes for the 2 waiting jobs."),
+            ({"kind": "labels", "worker": "w1", "label": "zone"}, "key=value to set a label"),
+            ({"kind": "labels", "worker": "w1", "label": "gpulayer.dev/x=1"}, "belong to the system"),
+            ({"kind": "drain", "all": "1", "q": "w"}, "2 would have no worker left"),
+            ({"kind": "drain", "worker": "w1", "until": "2020-01-01T10:00"}, "an instant to come"),
+            ({"kind": "limits", "worker": "w1", "tasks": "2"}, "Nothing changes"),
+            ({"kind": "limits", "worker": "w1", "foreign": "lots"}, "a size such as 2 GB"),
+            ({"kind": "retire", "worker": "w1"}, "1 would never fit"),
+            ({"kind": "drain"}, "no worker is picked"),
+            ({"kind": "drain", "worker": "nobody"}, "no worker"),
+        ],
+    )
+    def test_follows_the_form(self, operator: Client, fields: dict[str, object], said: str) -> None:
+        assert said in self.ask(operator, **fields)
+
+    def test_is_for_operators(self, page: Client, operator: Client) -> None:
+        assert page.post("/what-if", {"kind": "drain", "worker": "w1"}).status_code == 403
+        assert operator.post("/what-if", {"kind": "explode", "worker": "w1"}).status_code == 404
+
+    def test_names_only_so_many_jobs(self, operator: Client) -> None:
+        for number in range(60):
+            a_job(name=f"many-{number}")
+        shown = self.ask(operator, kind="drain", worker="w1")
+        assert shown.count('scope="row"') == 50
+        assert "And 12 more jobs." in shown
