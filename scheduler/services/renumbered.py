@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from datetime import datetime
+
+from django.utils import timezone
 
 from scheduler.models import DeviceHold, Reservation, Task
+from scheduler.services.reservations import end_reservation, is_live
+
+ACTOR = "scheduler"
 
 
 def follow(moves: Mapping[int, Mapping[int, int]]) -> None:
@@ -21,8 +27,26 @@ def follow(moves: Mapping[int, Mapping[int, int]]) -> None:
     for task in tasks:
         task.devices = held[task.pk]
     Task.objects.bulk_update(tasks, ["devices"])
-    reservations = list(Reservation.objects.filter(worker__in=moves, cancelled_at=None).exclude(devices=[]))
-    for reservation in reservations:
-        new = moves[reservation.worker_id]
-        reservation.devices = sorted(new.get(index, index) for index in reservation.devices)
-    Reservation.objects.bulk_update(reservations, ["devices"])
+    _follow_reservations(moves, timezone.now())
+
+
+def _follow_reservations(moves: Mapping[int, Mapping[int, int]], now: datetime) -> None:
+    """A reservation loses the devices whose indices others have taken: they are gone. One that loses all ends."""
+    kept = []
+    rows = Reservation.objects.filter(worker__in=moves, cancelled_at=None).exclude(devices=[])
+    for reservation in rows.select_related("worker").order_by("pk"):
+        own = moves[reservation.worker_id]
+        taken = set(own.values())
+        there = [index for index in reservation.devices if index in own or index not in taken]
+        if there:
+            reservation.devices = sorted(own.get(index, index) for index in there)
+            kept.append(reservation)
+        elif is_live(reservation, now):
+            end_reservation(reservation=reservation, actor=ACTOR, now=now, cause="its devices are gone")
+        else:
+            rows.filter(pk=reservation.pk).update(cancelled_at=reservation.ends_at)
+    # Two may change places: neither is in the other's way while both move.
+    moving = Reservation.objects.filter(pk__in=[reservation.pk for reservation in kept])
+    moving.update(cancelled_at=now)
+    Reservation.objects.bulk_update(kept, ["devices"])
+    moving.update(cancelled_at=None)

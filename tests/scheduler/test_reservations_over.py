@@ -7,6 +7,7 @@ import pytest
 from scheduler.models import Event, Reservation
 from scheduler.services import review as reviewing
 from scheduler.services.jobs import cancel_job
+from scheduler.services.renumbered import follow
 from scheduler.services.reservations_over import end_the_outlived
 from tests.factories import NOW, a_job, a_reservation, a_worker, changed, later
 
@@ -80,3 +81,38 @@ def test_once_however_often_it_is_looked_and_the_worker_is_news_for_passes():
 
 def test_is_part_of_the_regular_look():
     assert end_the_outlived in reviewing.ALWAYS
+
+
+class TestRenumbered:
+    """Devices get other indices at a boot: reservations stay with them."""
+
+    def test_two_that_change_places(self):
+        worker = a_worker("a", gpus="3xA100")
+        first = a_reservation(worker, "user:noa", devices=(0,))
+        second = a_reservation(worker, "user:lin", devices=(1, 2))
+        follow({worker.pk: {0: 1, 1: 0}})
+        assert [self.devices(first), self.devices(second)] == [[1], [0, 2]]
+
+    def test_what_is_gone_is_lost_and_a_reservation_of_nothing_ends(self):
+        worker = a_worker("a", gpus="3xA100")
+        first = a_reservation(worker, "user:noa", devices=(0,))
+        gone = a_reservation(worker, "user:lin", devices=(1,))
+        follow({worker.pk: {0: 1}})
+        assert self.devices(first) == [1]
+        assert told(gone)[1] == "its devices are gone"
+
+    def test_what_was_over_by_then_is_in_nobodys_way(self):
+        worker = a_worker("a", gpus="3xA100")
+        first = a_reservation(worker, "user:noa", devices=(0,), starts_at=later(days=-9000))
+        over = {"starts_at": later(days=-9000), "ends_at": later(days=-8999)}
+        past = a_reservation(worker, "user:lin", devices=(1,), **over)
+        follow({worker.pk: {0: 1}})
+        assert self.devices(first) == [1]
+        assert told(past) == (over["ends_at"], "")
+
+    @staticmethod
+    def devices(reservation):
+        """Those it keeps now."""
+        reservation.refresh_from_db()
+        assert reservation.cancelled_at is None
+        return reservation.devices
