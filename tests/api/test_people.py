@@ -156,7 +156,10 @@ def test_only_operators_let_workers_in_and_drain_them(as_mira: Person, as_operat
 
 
 def test_a_caller_learns_who_it_is_and_may_make_a_token(as_mira: Person) -> None:
-    assert as_mira("GET", "whoami").json() == {"username": "mira", "operator": False}
+    assert as_mira("GET", "whoami").json() == {
+        "username": "mira", "role": "submitter", "operator": False, "scopes": ["read", "jobs", "fleet", "people"],
+        "teams": [],
+    }  # fmt: skip
     assert as_mira("POST", "tokens", {"note": "laptop"}).json()["token"].startswith("glu_")
 
 
