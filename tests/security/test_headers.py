@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from tests.security.world import World
+from tests.security.world import World, writes
 
 pytestmark = pytest.mark.django_db
 
@@ -52,13 +52,25 @@ def lacking(answer: Any) -> list[str]:
     return wrong
 
 
-def test_every_answer_is_guarded(world: World) -> None:
+def opened(answer: Any) -> list[str]:
+    """What makes a browser open a file as a page; pages, their pieces and JSON are none."""
+    kind = answer.headers.get("Content-Type", "")
+    if answer.status_code != 200 or kind.startswith(("text/html", "application/json", "text/javascript")):
+        return []
+    kept = answer.headers.get("Content-Disposition", "").startswith("attachment")
+    return [] if kept and "svg" not in kind and "xml" not in kind else [f"{kind} is not kept but opened"]
+
+
+def test_no_address_is_unguarded_fails_or_writes_when_it_is_looked_at(world: World) -> None:
+    """S7, S12, S26: one look at everything."""
     client, wrong, shown = world.client(), {}, 0
     for route in world.routes:
-        answer = client.get(route.path)
+        with writes() as written:
+            answer = client.get(route.path)
         shown += answer.status_code == 200
-        if found := lacking(answer):
-            wrong[route.path] = found
+        found = [*lacking(answer), *([] if route.is_api else opened(answer)), *written]
+        if found or answer.status_code >= 500:
+            wrong[route.path] = [answer.status_code, *found]
     assert wrong == {}
     assert shown > len(world.routes) / 2, "the others are forms' targets and redirects"
 
