@@ -1,4 +1,4 @@
-"""Jobs, decisions and passes in the administration to look at; reservations to make and end."""
+"""Jobs in the administration to look at and to act on; reservations to make and end."""
 
 from __future__ import annotations
 
@@ -7,14 +7,20 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
+from scheduler import admin_evidence
 from scheduler.admin_forms import ReservationForm
-from scheduler.models import Attempt, Decision, DeviceHold, Job, PassLease, Reservation, SchedulingPass, Task
+from scheduler.models import Job, Reservation
 from scheduler.services.jobs import cancel_job
+from scheduler.services.pausing import pause_job, resume_job
 from scheduler.services.reservations import amend, end_reservation, is_known, reserve
-from workers.admin_parts import Evidence, EvidenceInline, ForOperators, actor_of, as_json
+from workers.admin_below import below
+from workers.admin_parts import Evidence, ForOperators, actor_of, as_json, each
+
+__all__ = ["admin_evidence"]
 
 
 class ReservationPhase(admin.SimpleListFilter):
@@ -51,16 +57,25 @@ class ReservationAdmin(ForOperators):
     search_fields = ("worker__name", "holder", "note")
     search_help_text = "Worker, holder or note"
     autocomplete_fields = ("worker",)
+    sortable_by = ()
     actions = ("end_chosen",)
+
+    def trail_of(self, row: Any) -> str:
+        """As events call it."""
+        return f"reservation:{row.pk}"
+
+    def page_of(self, row: Any) -> str:
+        """Where people look at it."""
+        return reverse("reservations")
 
     def get_fields(self, request: HttpRequest, obj: Reservation | None = None) -> tuple[str, ...]:
         """The form, and for one that is there what came of it."""
         fields = ("worker", "devices", "holder", "starts_at", "ends_at", "note")
-        return (*fields, "created_by", "created_at", "cancelled_at") if obj else fields
+        return (*fields, "created_by", "created_at", "cancelled_at", "ended_cause") if obj else fields
 
     def get_readonly_fields(self, request: HttpRequest, obj: Reservation | None = None) -> tuple[str, ...]:
         """A reservation stays with its worker."""
-        return ("worker", "created_by", "created_at", "cancelled_at") if obj else ()
+        return ("worker", "created_by", "created_at", "cancelled_at", "ended_cause") if obj else ()
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """From now on."""
@@ -91,11 +106,9 @@ class ReservationAdmin(ForOperators):
     @admin.action(description="End the chosen reservations now")
     def end_chosen(self, request: HttpRequest, queryset: QuerySet[Reservation]) -> None:
         """End all of them that are not over."""
-        ended = sum(
-            end_reservation(reservation=reservation, actor=actor_of(request), now=timezone.now())
-            for reservation in queryset.select_related("worker")
-        )
-        messages.success(request, f"{ended} ended; {len(queryset) - ended} were over already.")
+        actor, now = actor_of(request), timezone.now()
+        rows = queryset.select_related("worker")
+        each(request, rows, lambda row: end_reservation(reservation=row, actor=actor, now=now), done="ended")
 
     @admin.display(description="Devices")
     def which(self, reservation: Reservation) -> str:
@@ -117,117 +130,74 @@ def _is_over(reservation: Model | None) -> bool:
     return reservation.cancelled_at is not None or (ends_at is not None and ends_at <= timezone.now())
 
 
-class AttemptInline(EvidenceInline):
-    """The tries at a job."""
-
-    model = Attempt
-    fields = ("number", "fence", "state", "created_at", "ended_at")
-
-
 @admin.register(Job)
 class JobAdmin(Evidence):
-    """Jobs to find and cancel."""
+    """Jobs to find, and to act on as their own pages do."""
 
-    list_display = ("job_id", "name", "owner", "state", "submitted_at", "started_at", "finished_at", "exit_code")
+    list_display = (
+        "job_id",
+        "name",
+        "owner",
+        "team",
+        "state",
+        "submitted_at",
+        "started_at",
+        "finished_at",
+        "exit_code",
+    )
     list_filter = ("state", "simulated", "submitted_at")
-    list_select_related = ("owner",)
+    list_select_related = ("owner", "team")
     search_fields = ("job_id", "name", "owner__username")
     search_help_text = "Id, name or owner"
-    exclude = ("spec", "secrets", "decision", "idempotency_digest")
-    readonly_fields = ("spelled_out",)
-    inlines = (AttemptInline,)
-    actions = ("cancel_chosen",)
+    exclude = ("spec", "secrets", "decision", "idempotency_digest", "bundle", "cloned_from")
+    readonly_fields = ("made_from", "spelled_out", "attempts_below")
+    actions = ("cancel_chosen", "pause_chosen", "resume_chosen")
+
+    def trail_of(self, row: Any) -> str:
+        """As events call it."""
+        return f"job:{row.job_id}"
+
+    def page_of(self, row: Any) -> str:
+        """Where people look at it."""
+        return reverse("job", args=[row.job_id])
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Job]:
+        """A list needs neither documents nor anything sealed."""
+        return super().get_queryset(request).defer("spec", "secrets", "failure_text")
 
     @admin.action(description="Cancel the chosen jobs")
     def cancel_chosen(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
         """Cancel all of them that are not over."""
-        for job in queryset:
-            cancel_job(job=job, actor=actor_of(request), now=timezone.now())
-        messages.success(request, f"{len(queryset)} cancelled, or being cancelled by their agents.")
+        actor, now = actor_of(request), timezone.now()
+        done = "cancelled, or being cancelled by their agents"
+        waiting = queryset.filter(finished_at=None)
+        each(request, waiting, lambda job: cancel_job(job=job, actor=actor, now=now), done=done)
+
+    @admin.action(description="Pause: keep them waiting")
+    def pause_chosen(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
+        """Until they are resumed."""
+        actor, now = actor_of(request), timezone.now()
+        each(request, queryset, lambda job: pause_job(job=job, actor=actor, now=now), done="paused")
+
+    @admin.action(description="Resume: let them be placed again")
+    def resume_chosen(self, request: HttpRequest, queryset: QuerySet[Job]) -> None:
+        """At the place in the queue that they had."""
+        actor, now = actor_of(request), timezone.now()
+        each(request, queryset, lambda job: resume_job(job=job, actor=actor, now=now), done="resumed")
+
+    @admin.display(description="Made from")
+    def made_from(self, job: Job) -> str:
+        """The job that it is a copy of, and its files."""
+        parts = (job.cloned_from and job.cloned_from.job_id, job.bundle and f"files {job.bundle}")
+        return ", ".join(part for part in parts if part) or "–"
 
     @admin.display(description="Document")
     def spelled_out(self, job: Job) -> SafeString:
-        """The job document as it was stored."""
+        """The job document as it was stored: secrets stand in it by name alone."""
         return as_json(job.spec)
 
-
-class TaskInline(EvidenceInline):
-    """The tasks of an attempt."""
-
-    model = Task
-    fields = ("rank", "worker", "devices", "state", "exit_code", "signal", "claimed_at", "finished_at", "released_at")
-    show_change_link = False
-
-
-class HoldInline(EvidenceInline):
-    """What a task holds or held."""
-
-    model = DeviceHold
-    fields = ("device", "worker", "released_at")
-    show_change_link = False
-
-
-@admin.register(Attempt)
-class AttemptAdmin(Evidence):
-    """Tries at jobs."""
-
-    list_display = ("job", "number", "fence", "state", "created_at", "ended_at")
-    list_filter = ("state", "active")
-    list_select_related = ("job",)
-    search_fields = ("job__job_id", "=fence")
-    search_help_text = "Job id or fence"
-    inlines = (TaskInline,)
-
-
-@admin.register(Task)
-class TaskAdmin(Evidence):
-    """Tasks and what they hold."""
-
-    list_display = ("id", "attempt", "rank", "worker", "devices", "state", "exit_code", "released_at")
-    list_filter = ("state",)
-    list_select_related = ("attempt", "worker")
-    search_fields = ("attempt__job__job_id", "worker__name")
-    search_help_text = "Job id or worker"
-    inlines = (HoldInline,)
-
-
-@admin.register(Decision)
-class DecisionAdmin(Evidence):
-    """Kept decisions, in their compact form."""
-
-    list_display = ("job", "outcome", "kept", "pass_row", "position", "made_at", "seen_at")
-    list_filter = ("outcome", "kept", "made_at")
-    list_select_related = ("job", "pass_row")
-    search_fields = ("job__job_id", "job__name")
-    search_help_text = "Job id or name"
-    exclude = ("summary",)
-    readonly_fields = ("spelled_out",)
-
-    @admin.display(description="Summary")
-    def spelled_out(self, decision: Decision) -> SafeString:
-        """What lists show of it."""
-        return as_json(decision.summary)
-
-
-@admin.register(SchedulingPass)
-class SchedulingPassAdmin(Evidence):
-    """Passes over the queue."""
-
-    list_display = ("number", "state", "started_at", "confirmed_at", "considered", "placed", "refused", "duration_ms")
-    list_filter = ("state", "keyframe", "started_at")
-    search_fields = ("=number", "holder")
-    search_help_text = "Number or holder"
-    exclude = ("view", "placements")
-    readonly_fields = ("size",)
-
-    @admin.display(description="Stored bytes")
-    def size(self, row: SchedulingPass) -> int:
-        """Of the view and the placements, compressed."""
-        return len(row.view) + len(row.placements)
-
-
-@admin.register(PassLease)
-class PassLeaseAdmin(Evidence):
-    """Who runs a pass."""
-
-    list_display = ("name", "holder", "epoch", "expires_at", "wanted")
+    @admin.display(description="Attempts")
+    def attempts_below(self, job: Job) -> SafeString | str:
+        """The tries at it."""
+        columns = ("number", "fence", "state", "created_at", "ended_at")
+        return below(job.attempts.order_by("-number"), columns, more=f"q={job.job_id}")

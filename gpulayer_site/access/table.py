@@ -119,6 +119,10 @@ _PAGES = (
     Row("admin/auth/user/*", "GET POST", ADMINISTRATOR),
     Row("admin/accounts/apitoken/*", "GET POST", ADMINISTRATOR),
     Row("admin/accounts/unixaccount/*", "GET POST", ADMINISTRATOR),
+    Row("admin/accounts/signincode/*", "GET POST", ADMINISTRATOR),
+    Row("admin/workers/trailseal/*", "GET POST", ADMINISTRATOR),
+    Row("admin/workers/device/*", "GET POST", OPERATOR),
+    Row("admin/workers/notice/*", "GET POST", OPERATOR),
     Row("admin/workers/label/*", "GET POST", OPERATOR),
     Row("admin/workers/worker/*", "GET POST", OPERATOR),
     Row("admin/workers/workerfacts/*", "GET POST", OPERATOR),
@@ -132,6 +136,12 @@ _PAGES = (
     Row("admin/scheduler/decision/*", "GET POST", OPERATOR),
     Row("admin/scheduler/schedulingpass/*", "GET POST", OPERATOR),
     Row("admin/scheduler/passlease/*", "GET POST", OPERATOR),
+    Row("admin/scheduler/devicehold/*", "GET POST", OPERATOR),
+    Row("admin/scheduler/outputfile/*", "GET POST", OPERATOR),
+    Row("admin/scheduler/bundle/*", "GET POST", OPERATOR),
+    Row("admin/scheduler/fencecounter/*", "GET POST", OPERATOR),
+    Row("admin/scheduler/upkeep/*", "GET POST", OPERATOR),
+    Row("admin/scheduler/watch/*", "GET POST", OPERATOR),
 )
 
 _CALLS = (

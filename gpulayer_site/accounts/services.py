@@ -1,4 +1,4 @@
-"""One-time codes, the first administrator, and accounts on hosts."""
+"""One-time codes, and the first administrator."""
 
 from datetime import datetime, timedelta
 
@@ -9,19 +9,9 @@ from django.db.models import Q
 from gpulayer_site.accounts.codes import new_code, plain_code
 from gpulayer_site.accounts.models import SignInCode
 from workers.auth import hashed
-from workers.models import Event
 
 CODE_LIFETIME = timedelta(minutes=10)
 ADMINISTRATOR = "admin"
-
-
-def note_unix_account(*, user: User, before: str, after: str, actor: str, now: datetime) -> None:
-    """Write into the trail that a person's account on the hosts was given, changed or taken away."""
-    if before != after:
-        Event.objects.create(
-            at=now, actor=actor, subject_kind="user", subject=user.get_username(), verb="unix_account",
-            before=before, after=after,
-        )  # fmt: skip
 
 
 @transaction.atomic

@@ -21,11 +21,13 @@ ACCESS, REFUSED = "access", "refused"
 """Kind and verb of every refusal."""
 KINDS = (
     "job", "attempt", "task", "worker", "device", "label", "reservation", "notice", "token", "server", "trail",
-    "bundle", "hold", "pass", "user", "team", "api_token", ACCESS,
+    "user", "team", ACCESS,
 )  # fmt: skip
 """What events are about."""
-PEOPLES = ("user", "team", "api_token", ACCESS)
+PEOPLES = ("user", "team", ACCESS)
 """Acts on people and their keys, which only administrators see."""
+_PERSONS_TOKEN = "glu_"
+"""How a person's tokens begin; those by which machines enrol are the fleet's."""
 MOST_AT_ONCE = 3
 """Refusals of one call that are written down."""
 
@@ -67,7 +69,7 @@ def write_refusals(refusals: Iterable[Refusal]) -> int:
 
 def seen_by_operators() -> Q:
     """The fleet's acts: everything but what is done to people, their keys and at the doors."""
-    return ~Q(subject_kind__in=PEOPLES)
+    return ~Q(subject_kind__in=PEOPLES) & ~Q(subject_kind="token", subject__startswith=_PERSONS_TOKEN)
 
 
 def _event(refusal: Refusal) -> Event | None:
