@@ -10,7 +10,8 @@ class SiteConfig(AppConfig):
 
     def ready(self) -> None:
         """Make ours the current Celery application, so that tasks sent by name find the broker; hear of sign-ins."""
-        import gpulayer_site.celery  # noqa: F401
+        import gpulayer_site.celery
+        import gpulayer_site.deploy_checks  # noqa: F401
         from gpulayer_site.audit.signins import listen
 
         listen()

@@ -39,6 +39,8 @@ class Config:
     token: str
     data: Path | None
     source: str
+    ca: Path | None = None
+    """The certificate that the server of `data` shows, where `gpulayer up` speaks TLS itself."""
 
 
 class People:
@@ -47,11 +49,12 @@ class People:
     def __init__(self, config: Config) -> None:
         self.url = config.url
         self.data = config.data
+        self.ca = config.ca or ca_file()
         self._source = config.source
         try:
             # What `gpulayer up` wrote beside its data is an address of this host: nothing leaves the machine.
             plain = allow_http() or (config.data is not None and (config.data / "up.lock").is_file())
-            self._transport = Transport(config.url, config.token, allow_http=plain)
+            self._transport = Transport(config.url, config.token, allow_http=plain, ca_file=self.ca)
         except AddressError as error:
             raise Failure(f"{error} ({config.source})", NO_ACCESS) from error
 
@@ -121,7 +124,7 @@ class People:
         response = self._answer(method, path, **options)
         try:
             return response.json() if response.content else None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Failure(f"{self.url} answered, but it is no gpulayer server", NO_ACCESS) from error
 
     def _answer(self, method: str, path: str, *, retry: Retry = ONCE, **options: Any) -> httpx.Response:
@@ -174,11 +177,18 @@ def allow_http(environ: Mapping[str, str] = os.environ) -> bool:
     return environ.get("GPULAYER_ALLOW_HTTP", "") not in ("", "0")
 
 
+def ca_file(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The authorities of one's own that servers' certificates are checked against; None for those of everybody."""
+    named = environ.get("GPULAYER_CA_FILE", "")
+    return Path(named) if named else None
+
+
 def _read(path: Path) -> Config:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         data = Path(document["data"]) if document.get("data") else path.parent
-        return Config(str(document["url"]), str(document["token"]), data, str(path))
+        ca = Path(document["ca"]) if document.get("ca") else None
+        return Config(str(document["url"]), str(document["token"]), data, str(path), ca)
     except PermissionError as error:
         raise Failure(f"{path} belongs to another user", NO_ACCESS) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -186,9 +196,10 @@ def _read(path: Path) -> Config:
 
 
 def refusal_text(error: RefusedError) -> str:
-    """What the server refuses, with every problem that it names."""
+    """What the server refuses, with every problem and every way out that it names."""
     problems = [_problem(each) for each in error.body.get("problems") or () if isinstance(each, dict)]
-    return "\n".join((error.detail, *problems))
+    ways_out = [f"  possible: {each.get('text')}" for each in error.body.get("fixes") or () if isinstance(each, dict)]
+    return "\n".join((error.detail, *problems, *ways_out))
 
 
 def _fail(error: RefusedError, source: str) -> NoReturn:

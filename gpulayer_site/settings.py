@@ -11,10 +11,10 @@ from gpulayer_site.data_folder import DATABASE, broker_url, data_folder, make_pr
 from gpulayer_site.keeping import Keep, keep, read_count, read_size
 from gpulayer_site.keys import checked_keys
 from gpulayer_site.paces import MISSES, check_lease, read_seconds
+from gpulayer_site.proxies import LOOPBACK, read_proxies
+from gpulayer_site.strict import checked_broker, checked_secret_key
 
 env = environ.Env()
-
-SHORTEST_KEY = 32
 
 PACKAGE = Path(__file__).resolve().parent
 # In a checkout the templates and static files lie beside the packages; the wheel packs them into this one.
@@ -27,9 +27,7 @@ GPULAYER_URL: str = env.str("GPULAYER_URL", default="").rstrip("/")
 _PUBLIC = urlsplit(GPULAYER_URL)
 
 DEBUG: bool = env.bool("DEBUG", default=False)
-SECRET_KEY: str = env.str("SECRET_KEY", default="") or secret_key(GPULAYER_DATA)
-if len(SECRET_KEY) < SHORTEST_KEY:
-    raise ImproperlyConfigured(f"SECRET_KEY needs at least {SHORTEST_KEY} characters, better 50; unset: one is made")
+SECRET_KEY: str = checked_secret_key(env.str("SECRET_KEY", default="") or secret_key(GPULAYER_DATA))
 # The first encrypts; the others only open what was encrypted before them.
 GPULAYER_SECRETS_KEYS: tuple[str, ...] = checked_keys(
     env.list("GPULAYER_SECRETS_KEY", default=[]) or [secrets_key(GPULAYER_DATA)]
@@ -44,7 +42,7 @@ if _PUBLIC.hostname and _PUBLIC.hostname not in ALLOWED_HOSTS:
 # --- what runs -----------------------------------------------------------------------------------------------------
 
 INSTALLED_APPS = [
-    "django.contrib.admin",
+    "gpulayer_site.admin_site.AdminApp",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -125,7 +123,8 @@ if _DATABASE["ENGINE"] == "django.db.backends.sqlite3":
 
 RUN_PASS_EVERY_SECONDS = 2.0
 
-CELERY_BROKER_URL: str = env.str("GPULAYER_BROKER_URL", default="") or broker_url(GPULAYER_DATA)
+CELERY_BROKER_URL: str = checked_broker(env.str("GPULAYER_BROKER_URL", default="")) or broker_url(GPULAYER_DATA)
+CELERY_ACCEPT_CONTENT = ["json"]  # never a pickle, whoever put it there
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_connect_timeout": 2}
 CELERY_TASK_IGNORE_RESULT = True
@@ -211,8 +210,13 @@ LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "signin"
 
 _HTTPS = _PUBLIC.scheme == "https"
-# Behind a TLS proxy on this host everybody seems to come from here; the proxy says from where (accounts/address.py).
-GPULAYER_BEHIND_PROXY = _HTTPS
+# Behind a TLS proxy everybody seems to come from there; it says from where (accounts/address.py) and whether over TLS
+# (proxies.py). A server that speaks TLS itself has no proxy, unless one is named.
+_ON_THIS_HOST = LOOPBACK if _HTTPS and not env.str("GPULAYER_TLS_CERT", default="") else ()
+GPULAYER_TRUSTED_PROXIES = read_proxies(env.list("GPULAYER_TRUSTED_PROXIES", default=[])) or _ON_THIS_HOST
+GPULAYER_HTTPS = _HTTPS
+SECURE_SSL_REDIRECT = _HTTPS
+SECURE_SSL_HOST = _PUBLIC.netloc or None
 # Browsers take a cookie of this prefix from this very host alone, and only over TLS.
 _PREFIX = "__Host-" if _HTTPS else ""
 SESSION_COOKIE_NAME = f"{_PREFIX}gpulayer_session"
@@ -268,7 +272,9 @@ X_FRAME_OPTIONS = "DENY"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
-SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", default=0)  # the operator's choice: it binds browsers for that long
+# It binds browsers for that long: a month where this is served over TLS. Other hosts of the domain are not ours.
+SECURE_HSTS_SECONDS = env.int("HSTS_SECONDS", default=30 * 24 * 3600 if _HTTPS else 0)
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]  # subdomains and the preload list, for that reason
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024  # one log chunk is 1 MiB, a document 256 KiB
 

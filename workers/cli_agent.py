@@ -88,11 +88,19 @@ def rule_options(command: Any) -> Any:
     show_envvar=True,
     help="Let the token travel unencrypted, on a network that you trust.",
 )
+@click.option(
+    "--ca-file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    envvar="GPULAYER_CA_FILE",
+    show_envvar=True,
+    help="The authority (PEM) that signed the server's certificate, where it is one of your own; no other is believed.",
+)
 @identity_options
 @rule_options
 def start(
-    url: str, token_file: Path | None, data: Path | None, allow_http: bool, allow_root: bool, on_stop: OnStop,
-    run_as_submitter: bool, limit_processes: int, limit_memory: int | None, limit_log: int, **identity: Any,
+    url: str, token_file: Path | None, data: Path | None, allow_http: bool, ca_file: Path | None, allow_root: bool,
+    on_stop: OnStop, run_as_submitter: bool, limit_processes: int, limit_memory: int | None, limit_log: int,
+    **identity: Any,
 ) -> None:  # fmt: skip
     """Let this host take jobs: start its agent.
 
@@ -118,7 +126,7 @@ def start(
     folder = (data or default_data(known.name)).absolute()
     run_agent(
         Start(url=url.rstrip("/"), identity=known, data=folder, token_file=token_file, environments=given,
-              allow_http=allow_http, on_stop=on_stop, allow_root=allow_root, rules=Rules(
+              allow_http=allow_http, ca_file=ca_file, on_stop=on_stop, allow_root=allow_root, rules=Rules(
                   run_as_submitter=run_as_submitter, log_bytes=limit_log, processes=limit_processes,
                   memory=limit_memory,
               ))

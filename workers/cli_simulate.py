@@ -10,7 +10,17 @@ from typing import Any
 
 import click
 
-from gpulayer_site.client import FAILED, NO_ACCESS, WRONG_DOCUMENT, Failure, People, allow_http, connect, refusal_text
+from gpulayer_site.client import (
+    FAILED,
+    NO_ACCESS,
+    WRONG_DOCUMENT,
+    Failure,
+    People,
+    allow_http,
+    ca_file,
+    connect,
+    refusal_text,
+)
 from scheduler.core.errors import DocumentError
 from scheduler.core.parsing import parse_worker
 from scheduler.documents import read_located
@@ -60,7 +70,8 @@ def simulate(fleet: list[Document], *, url: str | None, token_file: Path | None,
     kept = _Kept(people, address, fleet)
     try:
         credential = kept.credential or kept.keep(_enrolled(people, address, token_file, fleet))
-        with closing(Transport(address, credential, allow_http=allow_http())) as transport:
+        trust = people.ca if people else ca_file()
+        with closing(Transport(address, credential, allow_http=allow_http(), ca_file=trust)) as transport:
             simulator = Simulator(AgentClient(transport), fleet)
             on_signals(simulator.stop)
             log_to_stderr()
@@ -103,7 +114,8 @@ def _enrolled(people: People | None, url: str, token_file: Path | None, fleet: l
     """A new credential for the fleet."""
     token = read_token(token_file) if token_file or people is None else _new_token(people, fleet)
     workers = [{"name": each["id"], "origin": each["origin"], "simulated": True} for each in fleet]
-    with closing(Transport(url, token, allow_http=allow_http())) as transport:
+    trust = people.ca if people else ca_file()
+    with closing(Transport(url, token, allow_http=allow_http(), ca_file=trust)) as transport:
         return AgentClient(transport).enroll(workers, machine_id())
 
 

@@ -44,6 +44,7 @@ class Start:
     token_file: Path | None
     environments: dict[str, Path]
     allow_http: bool
+    ca_file: Path | None = None
     rules: Rules = field(default_factory=Rules)
     on_stop: OnStop = "end"
     allow_root: bool = False
@@ -197,7 +198,7 @@ def _reason(error: OSError | UnicodeDecodeError) -> str:
 
 
 def _transport(start: Start, token: str) -> Transport:
-    return Transport(start.url, token, allow_http=start.allow_http, answer_bytes=ANSWER_BYTES)
+    return Transport(start.url, token, allow_http=start.allow_http, ca_file=start.ca_file, answer_bytes=ANSWER_BYTES)
 
 
 def _check_user(start: Start) -> None:

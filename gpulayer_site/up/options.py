@@ -24,13 +24,20 @@ class UpError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Where to listen and where to keep data; `agent` is whether this host takes jobs itself."""
+    """Where to listen and where to keep data; `agent` is whether this host takes jobs itself.
+
+    With `tls_cert` and `tls_key` (PEM) the web server speaks TLS. `hint_port`: where plain http is answered with the
+    way to https.
+    """
 
     host: str
     port: int
     data: Path
     agent: bool
     own_broker: bool
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    hint_port: int | None = None
 
     @property
     def url(self) -> str:
@@ -39,28 +46,52 @@ class Options:
 
     @property
     def public_url(self) -> str:
-        """The address for everybody: this host's name, where it listens on every address."""
+        """The address for everybody: a name in the certificate; where it listens on every address, this host's."""
+        if self.names:
+            return self._at(self.names[0])
         return self._at(socket.gethostname()) if self.host in _EVERY_INTERFACE else self.url
 
+    @property
+    def names(self) -> list[str]:
+        """The names that its certificate is for."""
+        from gpulayer_site.up.certificate import names_in
+
+        return names_in(self.tls_cert) if self.tls_cert else []
+
     def _at(self, host: str) -> str:
-        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+        scheme, usual = ("https", 443) if self.tls_cert else ("http", 80)
+        name = f"[{host}]" if ":" in host else host
+        return f"{scheme}://{name}" if self.tls_cert and self.port == usual else f"{scheme}://{name}:{self.port}"
 
 
 def read_options(environ: Mapping[str, str] = os.environ) -> Options:
     """`HOST`, `PORT`, `GPULAYER_DATA`, `GPULAYER_AGENT` (`no`: none here) and `GPULAYER_BROKER_URL`.
 
-    Raises UpError for a port that is none.
+    `GPULAYER_TLS_CERT` and `GPULAYER_TLS_KEY` name files, `GPULAYER_HTTP_PORT` the port of the hint. Raises UpError for
+    a port that is none, and for a certificate without a key.
     """
-    port = environ.get("PORT") or str(DEFAULT_PORT)
-    if not re.fullmatch("[0-9]{1,5}", port) or not 0 < int(port) <= _MAX_PORT:
-        raise UpError(f"PORT must be a number from 1 to {_MAX_PORT}, found `{port}`")
+    cert, key = environ.get("GPULAYER_TLS_CERT", ""), environ.get("GPULAYER_TLS_KEY", "")
+    hint = environ.get("GPULAYER_HTTP_PORT", "")
+    if bool(cert) != bool(key):
+        raise UpError("TLS needs both: --tls-cert (GPULAYER_TLS_CERT) and --tls-key (GPULAYER_TLS_KEY)")
+    if hint and not cert:
+        raise UpError("GPULAYER_HTTP_PORT (--http-port) answers plain http beside TLS; give --tls-cert and --tls-key")
     return Options(
         host=environ.get("HOST") or DEFAULT_HOST,
-        port=int(port),
+        port=_port("PORT", environ.get("PORT") or str(DEFAULT_PORT)),
+        tls_cert=Path(cert).absolute() if cert else None,
+        tls_key=Path(key).absolute() if key else None,
+        hint_port=_port("GPULAYER_HTTP_PORT", hint) if hint else None,
         data=data_folder(environ),
         agent=environ.get("GPULAYER_AGENT") != "no",
         own_broker=not environ.get("GPULAYER_BROKER_URL"),
     )
+
+
+def _port(name: str, text: str) -> int:
+    if not re.fullmatch("[0-9]{1,5}", text) or not 0 < int(text) <= _MAX_PORT:
+        raise UpError(f"{name} must be a number from 1 to {_MAX_PORT}, found `{text}`")
+    return int(text)
 
 
 def server_environment(options: Options, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -70,7 +101,7 @@ def server_environment(options: Options, environ: Mapping[str, str] = os.environ
     result["GPULAYER_DATA"] = str(options.data)
     result["PYTHONUNBUFFERED"] = "1"
     result.setdefault("GPULAYER_URL", options.public_url)
-    result.setdefault("ALLOWED_HOSTS", ",".join(_own_names(options.host)))
+    result.setdefault("ALLOWED_HOSTS", ",".join([*_own_names(options.host), *options.names]))
     # `gpulayer` and the tools of this environment, for the agent's own commands too.
     result["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), result.get("PATH", os.defpath)])
     return result

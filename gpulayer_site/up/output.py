@@ -6,7 +6,7 @@ from typing import TextIO
 
 from gpulayer_site.redaction import redact
 
-_COLOURS = {"gpulayer": "1", "broker": "35", "web": "36", "worker": "33", "agent": "32"}
+_COLOURS = {"gpulayer": "1", "broker": "35", "web": "36", "worker": "33", "agent": "32", "hint": "36"}
 _WIDTH = max(map(len, _COLOURS))
 
 

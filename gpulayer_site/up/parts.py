@@ -4,16 +4,24 @@ import http.client
 import platform
 import signal
 import socket
+import ssl
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from gpulayer_site.data_folder import broker_socket, make_private
+from gpulayer_site.up.certificate import PINNED
 from gpulayer_site.up.options import Options, UpError
 
 WEB_THREADS = 16
 _SECRETS = ("SECRET_KEY", "GPULAYER_SECRETS_KEY", "DATABASE_URL", "GPULAYER_BROKER_URL", "GPULAYER_TOKEN")
+
+
+# Only whether something answers is asked, and nothing is told: whoever it is may be.
+_UNASKED = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+_UNASKED.check_hostname = False
+_UNASKED.verify_mode = ssl.CERT_NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +72,9 @@ def web(options: Options, environment: Mapping[str, str]) -> Recipe:
     words = ["--interface", "wsgi", "--host", options.host, "--port", str(options.port), "--workers", "1"]
     words += ["--blocking-threads", str(WEB_THREADS), "--no-ws", "--log-level", "warning"]
     words += ["--workers-kill-timeout", "2"]
+    if options.tls_cert:
+        words += ["--ssl-certificate", str(options.tls_cert), "--ssl-keyfile", str(options.tls_key)]
+        words += ["--ssl-protocol-min", "tls1.2"]
     return Recipe(
         name="web",
         argv=(sys.executable, "-m", "granian", *words, "gpulayer_site.up.wsgi:application"),
@@ -71,6 +82,17 @@ def web(options: Options, environment: Mapping[str, str]) -> Recipe:
         grace_seconds=2.5,
         is_ready=lambda: answers_http(options.url),
         noise=("Configuration allows spawning up to",),
+    )
+
+
+def hint(options: Options, environment: Mapping[str, str]) -> Recipe:
+    """Answers plain http with the way to https."""
+    words = ["--host", options.host, "--port", str(options.hint_port), "--to", environment["GPULAYER_URL"]]
+    return Recipe(
+        name="hint",
+        argv=(sys.executable, "-m", "gpulayer_site.up.hint", *words),
+        environment={key: value for key, value in environment.items() if key not in _SECRETS},
+        grace_seconds=1.0,
     )
 
 
@@ -93,6 +115,7 @@ def agent(options: Options, environment: Mapping[str, str]) -> Recipe:
     words = ["worker", "start", "--url", options.url, "--token-file", str(folder / "enrolment-token")]
     words += ["--name", host_name(), "--origin", "local", "--data", str(folder)]
     words += ["--allow-http"]  # to this host itself: nothing of it leaves the machine
+    words += ["--ca-file", str(options.data / PINNED)] if options.tls_cert else []
     # Ctrl-C ends everything, jobs too; and whoever starts a whole installation as root means it.
     words += ["--on-stop", "end", "--allow-root"]
     return Recipe(
@@ -114,7 +137,12 @@ def host_name() -> str:
 def answers_http(url: str, timeout: float = 2.0) -> bool:
     """Whether something at `url` answers as a web server, whatever it says."""
     address = urlsplit(url)
-    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=timeout)
+    host, port = address.hostname or "", address.port
+    connection = (
+        http.client.HTTPSConnection(host, port, timeout=timeout, context=_UNASKED)
+        if address.scheme == "https"
+        else http.client.HTTPConnection(host, port, timeout=timeout)
+    )
     try:
         connection.request("GET", "/signin")
         connection.getresponse().read()

@@ -21,16 +21,21 @@ def check_installation() -> None:
 
 
 def check_port(options: Options) -> None:
-    """Raise UpError when the port cannot be listened on."""
-    error = _bind_error(options.host, options.port)
+    """Raise UpError when a port cannot be listened on."""
+    _check_port(options, options.port, "PORT")
+    if options.hint_port:
+        _check_port(options, options.hint_port, "GPULAYER_HTTP_PORT")
+
+
+def _check_port(options: Options, port: int, name: str) -> None:
+    error = _bind_error(options.host, port)
     if error is None:
         return
     if error.errno == errno.EADDRINUSE:
-        free = (port for port in _ports_after(options.port) if _bind_error(options.host, port) is None)
-        hint = f"; choose another one: PORT={next(free, options.port + 1)}"
-        raise UpError(f"port {options.port} on {options.host} is taken{hint}")
+        free = (other for other in _ports_after(port) if _bind_error(options.host, other) is None)
+        raise UpError(f"port {port} on {options.host} is taken; choose another one: {name}={next(free, port + 1)}")
     if error.errno == errno.EACCES:
-        raise UpError(f"port {options.port} needs more rights than this user has; choose one from 1024: PORT=8000")
+        raise UpError(f"port {port} needs more rights than this user has; choose one from 1024: {name}=8000")
     raise UpError(f"HOST={options.host} is no address of this machine ({error.strerror or error})")
 
 

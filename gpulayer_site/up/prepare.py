@@ -14,6 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import OperationalError
 
 from gpulayer_site.data_folder import write_private
+from gpulayer_site.up.certificate import PINNED
 from gpulayer_site.up.options import Options, read_options
 from gpulayer_site.up.parts import host_name
 
@@ -77,7 +78,9 @@ def _write_cli_files(options: Options) -> None:
     user, now = administrator()[0], timezone.now()
     if user_of_token(secret=token, now=now) is None:
         _, token = create_token(user=user, note="commands on this host", now=now)
-    text = json.dumps({"url": options.url, "token": token, "data": str(options.data)}, indent=2) + "\n"
+    known = {"url": options.url, "token": token, "data": str(options.data)}
+    known |= {"ca": str(options.data / PINNED)} if options.tls_cert else {}
+    text = json.dumps(known, indent=2) + "\n"
     write_private(own, text)
     # Without a home folder, or with one that cannot be written, the data folder's own file is still found from here.
     with suppress(OSError, RuntimeError):

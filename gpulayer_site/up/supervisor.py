@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gpulayer_site.up import linux, parts, preflight
+from gpulayer_site.up.certificate import check_certificate
 from gpulayer_site.up.options import Options, UpError, read_options, server_environment
 from gpulayer_site.up.output import Output
 from gpulayer_site.up.part import Part
@@ -79,6 +80,7 @@ class Supervisor:
         """Broker, then web and worker, then the agent; False when told to stop meanwhile or a part cannot start."""
         first = [parts.broker(self.options, environment)] if self.options.own_broker else []
         second = [parts.worker(self.options, environment), parts.web(self.options, environment)]
+        second += [parts.hint(self.options, environment)] if self.options.hint_port else []
         third = [parts.agent(self.options, environment)] if self.options.agent else []
         for recipes in (first, second, third):
             for recipe in recipes:
@@ -172,7 +174,7 @@ class Supervisor:
         by_name = {part.name: part for part in self.parts if part.process is not None}
         if by_name:
             self.output.say("stopping")
-        order = (("agent",), ("worker", "web"), ("broker",))
+        order = (("agent",), ("worker", "web", "hint"), ("broker",))
         groups = [[by_name[name] for name in names if name in by_name] for names in order]
         for place, group in enumerate(groups):
             self._stop(group, kept_seconds=sum(_grace(later) for later in groups[place + 1 :]))
@@ -217,6 +219,7 @@ def main() -> int:
         preflight.check_installation()
         with preflight.open_data_folder(options):
             preflight.check_port(options)
+            check_certificate(options)
             if os.geteuid() == 0:
                 output.say("running as root: jobs on this host get root's rights")
             return Supervisor(options, output).run(server_environment(options))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import email.utils
-import ipaddress
 import random
+import ssl
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 
 from workers import agent
+from workers.agent.trust import TrustError, is_loopback, trusting
 
 Wait = Callable[[float], bool]
 """Waits that many seconds; true as soon as it is time to give up."""
@@ -78,8 +80,10 @@ class Transport:
     """One server and one token. Safe to share between threads; `close` it in the end."""
 
     def __init__(
-        self, url: str, token: str | None, *, allow_http: bool = False, answer_bytes: int = ANSWER_BYTES
-    ) -> None:
+        self, url: str, token: str | None, *, allow_http: bool = False, ca_file: Path | None = None,
+        answer_bytes: int = ANSWER_BYTES,
+    ) -> None:  # fmt: skip
+        """`ca_file`: the only authorities that are believed (PEM), instead of those that everybody knows."""
         self.url = checked_url(url, allow_http=allow_http)
         self._answer_bytes = answer_bytes
         headers = {"User-Agent": f"gpulayer/{agent.VERSION}", "Accept": "application/json"}
@@ -90,6 +94,7 @@ class Transport:
             headers=headers,
             # A proxy from the environment must never see what is meant for this very machine.
             trust_env=not is_loopback(self.url),
+            verify=_verify(ca_file, self.url),
         )
 
     def close(self) -> None:
@@ -118,7 +123,7 @@ class Transport:
             try:
                 response = self._answer(method, path, options)
             except httpx.TransportError as error:
-                pause, why = None, UnreachableError(f"{self.url} cannot be reached: {_reason(error)}")
+                pause, why = None, UnreachableError(f"{self.url} cannot be reached: {_reason(error, self.url)}")
             else:
                 if response.status_code not in RETRIED:
                     return _accepted(response)
@@ -154,13 +159,13 @@ def checked_url(url: str, *, allow_http: bool) -> str:
     return url.rstrip("/")
 
 
-def is_loopback(url: str) -> bool:
-    """Whether the address is this very machine."""
-    host = urlsplit(url).hostname or ""
+def _verify(ca_file: Path | None, url: str) -> ssl.SSLContext | bool:
+    if ca_file is None or not url.startswith("https:"):
+        return True
     try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
+        return trusting(ca_file, url)
+    except TrustError as error:
+        raise AddressError(str(error)) from error
 
 
 def _accepted(response: httpx.Response) -> httpx.Response:
@@ -178,7 +183,7 @@ def _accepted(response: httpx.Response) -> httpx.Response:
 def _problem(response: httpx.Response) -> Mapping[str, Any]:
     try:
         body = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return body if isinstance(body, dict) else {}
 
@@ -186,16 +191,21 @@ def _problem(response: httpx.Response) -> Mapping[str, Any]:
 def retry_after(response: httpx.Response) -> float | None:
     """Seconds from the Retry-After header, in either of its two forms; at most ten minutes."""
     text = response.headers.get("retry-after", "")
-    if text.isdigit():
+    if text.isascii() and text.isdigit():
         return min(float(text), 600.0)
     try:
         instant = email.utils.parsedate_to_datetime(text)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return min(max((instant - datetime.now(UTC)).total_seconds(), 0.0), 600.0) if instant.tzinfo else None
 
 
-def _reason(error: httpx.TransportError) -> str:
+def _reason(error: httpx.TransportError, url: str) -> str:
     if isinstance(error, httpx.TimeoutException):
         return "no answer in time"
-    return str(error) or type(error).__name__
+    text = str(error) or type(error).__name__
+    if "CERTIFICATE_VERIFY_FAILED" in text:
+        return f"{text}; where an authority of your own signed its certificate, name that: --ca-file, GPULAYER_CA_FILE"
+    if isinstance(error, httpx.RemoteProtocolError | httpx.ReadError) and url.startswith("http:"):
+        return f"{text}; where it speaks TLS, write https://"
+    return text
