@@ -8,13 +8,13 @@ from functools import cache, wraps
 from http import HTTPStatus
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from ninja import NinjaAPI
 
-from gpulayer_site.access.rules import admit
+from gpulayer_site.access.rules import admit, methods_of
 from gpulayer_site.accounts.auth import UserToken
 from gpulayer_site.problems import problem
 from workers.refusals import Refused
@@ -79,6 +79,8 @@ def signed_in_only(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpR
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.method not in methods_of(request):
+            return HttpResponseNotAllowed(methods_of(request))
         if not (request.user.is_authenticated or UserToken()(request)):
             return problem(401, "sign in, or send a token")
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from django.http import HttpRequest
@@ -30,6 +31,12 @@ def admit(request: HttpRequest) -> None:
         _check_machine(row, getattr(request, "auth", None))
     elif row.who is not Who.ANYONE:
         check_person(row, request.user)
+
+
+def methods_of(request: HttpRequest) -> Collection[str]:
+    """The methods that a call's address answers."""
+    match = request.resolver_match
+    return (CALLS.of(match.route) or {}).keys() if match else ()
 
 
 def check_person(row: Row, user: Any) -> None:

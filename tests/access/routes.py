@@ -29,6 +29,13 @@ def addresses() -> list[Address]:
     return [Address(route, operations.get(route, ())) for route in dict.fromkeys(_walk(get_resolver(), ""))]
 
 
+def operations() -> Iterator[Any]:
+    """Every operation of both APIs, as it is called."""
+    for api in (people, agents):
+        for _, view in _views(api):
+            yield from view.operations
+
+
 def _walk(resolver: URLResolver, start: str) -> Iterator[str]:
     for entry in resolver.url_patterns:
         text = str(entry.pattern)
