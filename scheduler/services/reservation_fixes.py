@@ -127,14 +127,15 @@ def _other_times(
         start, end, other = later
         yield (1, start - asked.starts_at), Fix("start", starts_at=start, ends_at=end, other=other.pk)
     first = min(others, key=lambda other: other.starts_at)
-    if first.starts_at > asked.starts_at:
-        lost = asked.ends_at - first.starts_at if asked.ends_at else timedelta(days=1)
-        yield (1, lost), Fix("end", ends_at=first.starts_at, other=first.pk)
+    end = first.starts_at.replace(second=0, microsecond=0)
+    if end > asked.starts_at:
+        lost = asked.ends_at - end if asked.ends_at else timedelta(days=1)
+        yield (1, lost), Fix("end", ends_at=end, other=first.pk)
 
 
 def _later(asked: Reservation, around: Sequence[Reservation]) -> tuple[datetime, datetime | None, Reservation] | None:
     """The first moment at which another one ends and this one could start; its end stays, or else its length."""
-    ends = [(other.ends_at, other) for other in around if other.ends_at is not None]
+    ends = [(_whole_minute(other.ends_at), other) for other in around if other.ends_at is not None]
     for start, other in sorted(ends, key=lambda each: (each[0], each[1].pk)):
         end = None
         if asked.ends_at is not None and asked.ends_at <= start:
@@ -145,6 +146,12 @@ def _later(asked: Reservation, around: Sequence[Reservation]) -> tuple[datetime,
         if not _in_the_way(moved, around):
             return start, end, other
     return None
+
+
+def _whole_minute(at: datetime) -> datetime:
+    """This minute, else the next one: times that people can read and write."""
+    floor = at.replace(second=0, microsecond=0)
+    return floor if floor == at else floor + timedelta(minutes=1)
 
 
 def _sentence(asked: Reservation, other: Reservation) -> str:

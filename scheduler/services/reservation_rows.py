@@ -18,6 +18,8 @@ from scheduler.queue import holders_of
 from scheduler.services.reservations import is_live
 from scheduler.services.visibility import SOMEBODY_ELSES, seen_ids
 
+KIND_WORDS: Mapping[str, str] = {"job": "job", "user": "person", "team": "team"}
+"""What holders are called in sentences."""
 MOST_TASKS = 20
 """Tasks that are named for one reservation."""
 
@@ -82,7 +84,7 @@ class ReservationRow:
     @property
     def kind_word(self) -> str:
         """The kind as people say it."""
-        return "person" if self.kind == "user" else self.kind
+        return KIND_WORDS[self.kind]
 
     @property
     def holder(self) -> str:
@@ -93,6 +95,12 @@ class ReservationRow:
     def job_is_over(self) -> bool:
         """Its job needs it no more: it ends at the next look."""
         return self.phase != Phase.OVER and self.job_state in (*JOB_OVER, "gone")
+
+
+def holder_words(holder: str) -> str:
+    """`job j-12`, `person mira`, `team vision`."""
+    kind, _, name = holder.partition(":")
+    return f"{KIND_WORDS.get(kind, kind)} {name}"
 
 
 def in_phase(phase: str, now: datetime) -> QuerySet[Reservation]:

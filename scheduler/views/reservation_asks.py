@@ -19,7 +19,7 @@ from scheduler.models import Reservation
 from scheduler.services import reservations
 from scheduler.services.recorded import recorded
 from scheduler.services.reservation_fixes import OverlapError, fix_words
-from scheduler.services.reservation_rows import rows_for
+from scheduler.services.reservation_rows import holder_words, rows_for
 from scheduler.services.visibility import is_job_id, seen_by
 from scheduler.views.reservation_form import (
     KINDS,
@@ -150,7 +150,7 @@ def _checked(request: HttpRequest, form: ReservationForm, now: datetime) -> dict
     window = _window(asked)
     told = Change(workers=(asked.worker.name,), windows=((asked.worker.name, window),), ended=tuple(ending))
     return {
-        "form": form, "seen": form.seen, "holder": asked.holder,
+        "form": form, "seen": form.seen, "holder": holder_words(asked.holder),
         "panel": panel(request, told), "ending": ending, "known": reservations.is_known(asked.holder),
         "begins": begins_when(row, now, zone_named(form.cleaned_data["zone"])) if row.in_the_way else "",
     }  # fmt: skip
@@ -182,7 +182,10 @@ def _conflict(overlap: OverlapError, zone: tzinfo, now: datetime) -> dict[str, A
 
     return {
         "asked": overlap.asked,
-        "others": [(other, clock(other.starts_at), other.ends_at and clock(other.ends_at)) for other in overlap.others],
+        "others": [
+            (other, holder_words(other.holder), clock(other.starts_at), other.ends_at and clock(other.ends_at))
+            for other in overlap.others
+        ],
         "from": clock(overlap.asked.starts_at),
         "until": overlap.asked.ends_at and clock(overlap.asked.ends_at),
         "fixes": [(fix_words(fix, clock), fix_value(fix, zone)) for fix in overlap.fixes],
@@ -218,5 +221,5 @@ def _actor(request: HttpRequest) -> str:
 
 
 def _done(request: HttpRequest, made: Reservation) -> HttpResponse:
-    messages.success(request, f"r-{made.pk} keeps {made.worker.name} for {made.holder}.")
+    messages.success(request, f"r-{made.pk} keeps {made.worker.name} for {holder_words(made.holder)}.")
     return redirect("reservations")

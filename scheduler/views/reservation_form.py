@@ -17,11 +17,12 @@ from django.utils import timezone
 from scheduler.admin_forms import IndicesField
 from scheduler.models import Reservation
 from scheduler.services.reservation_fixes import Fix
+from scheduler.services.reservation_rows import KIND_WORDS
 from workers.local_time import GapError, LocalTimeError, TwiceError, offset, read_local, said, written
 from workers.models import Worker
 from workers.queries import live_workers
 
-KINDS = (("job", "job"), ("user", "person"), ("team", "team"))
+KINDS = tuple(KIND_WORDS.items())
 LONGEST_NAME = 253
 WHICH = (("", ""), ("0", "the first time"), ("1", "the second time"))
 FIXED = ("starts_at", "starts_which", "ends_at", "ends_which", "devices", "end_first")

@@ -40,9 +40,9 @@ class Bar:
 
     @property
     def short(self) -> str:
-        """As much of the text as there is room for."""
+        """As many of its words as there is room for."""
         room = int((self.width - 10) / LETTER)
-        return self.text if len(self.text) <= room else f"{self.text[: room - 1]}…" if room > 3 else ""
+        return self.text if len(self.text) <= room else self.text[: room + 1].rpartition(" ")[0]
 
 
 @dataclass(slots=True)

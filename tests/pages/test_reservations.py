@@ -58,7 +58,7 @@ class TestMaking:
         after = confirmed(operator, NEW, asked(devices="0-1, 3", ends_at=hour(3), note="a demo"))
         made = Reservation.objects.get()
         assert (made.holder, made.devices, made.note) == ("user:noa", [0, 1, 3], "a demo")
-        assert f"r-{made.pk} keeps a for user:noa." in text_of(after)
+        assert f"r-{made.pk} keeps a for person noa." in text_of(after)
         assert Event.objects.get(subject_kind="reservation", verb="created").actor == "user:ada"
 
     def test_what_was_changed_after_the_look_is_looked_at_again(self, operator):
@@ -120,8 +120,8 @@ class TestConflicts:
         answer = operator.post(NEW, asked(devices="0-3", ends_at=hour(9)))
         assert answer.status_code == 422
         said = text_of(answer)
-        assert "Not saved: a devices 0–3 is reserved already." in said
-        assert f"r-{taken.pk} keeps devices 0–3 for team:vision" in said
+        assert "Not saved: a devices 0–3 are reserved already." in said
+        assert f"r-{taken.pk} keeps devices 0–3 for team vision" in said
         assert "You asked for" in said
         assert self.fixes(answer).keys() == {
             "Take devices 4–7 only", f"Start at {said_at(taken.ends_at)}, when r-{taken.pk} ends"
