@@ -76,6 +76,19 @@ def test_nowhere_is(kind: str) -> None:
     assert found - set(ALLOWED) == set()
 
 
+EXAMPLES = {
+    "a shell": "subprocess.run(x, shell=True)", "unescaped text": "{{ job.name|safe }}",
+    "unsafe YAML": "yaml.load(text)", "pickles": "import pickle", "code made of text": "eval(text)",
+    "SQL made of text": 'cursor.execute(f"SELECT {x}")', "no CSRF check": "@csrf_exempt",
+    "certificates that nobody checks": "httpx.get(url, verify=False)", "weak hashes": "hashlib.md5(x)",
+    "temporary names": "tempfile.mktemp()", "scripts in templates": "<b onclick='x()'>",
+}  # fmt: skip
+
+
+def test_each_of_them_would_be_seen() -> None:
+    assert {kind for kind, text in EXAMPLES.items() if re.search(BANNED[kind], text)} == set(BANNED)
+
+
 def test_what_is_allowed_is_there() -> None:
     assert {name for _, name in ALLOWED if not (ROOT / name).exists()} == set()
 
