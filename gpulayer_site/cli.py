@@ -29,6 +29,8 @@ _COMMANDS = {
     "token": ("gpulayer_site.cli_tokens:token", "Make API tokens, see and end them."),
     "admin": ("gpulayer_site.cli_server:admin", "Get in as the administrator."),
     "audit": ("gpulayer_site.cli_audit:audit", "See who did what, and check that nobody changed what is written."),
+    "backup": ("gpulayer_site.cli_backup:backup", "Write everything of this installation into one file."),
+    "restore": ("gpulayer_site.cli_backup:restore", "Put a backup in place."),
     "doctor": ("gpulayer_site.doctor:doctor", "Look for what is wrong with this installation."),
 }
 

@@ -15,12 +15,14 @@ from urllib.parse import quote
 from workers.agent.private import make_private, write_private
 
 __all__ = [
-    "DATABASE", "broker_socket", "broker_url", "data_folder", "make_private", "secret_key", "secrets_key",
+    "DATABASE", "UNFINISHED", "broker_socket", "broker_url", "data_folder", "make_private", "secret_key", "secrets_key",
     "write_private",
 ]  # fmt: skip
 
 DEFAULT = ".data"
 DATABASE = "gpulayer.sqlite3"
+UNFINISHED = "restore-unfinished"
+"""There while a backup is put in place: what lies in the folder may be half of it."""
 # A unix socket's address holds 108 bytes on Linux; a longer path cannot be bound.
 _SOCKET_PATH_MAX = 100
 

@@ -25,6 +25,19 @@ def installation() -> Path:
         return data_folder()
 
 
+def require_installation() -> Path:
+    """The data folder of an installation that has a database. Raises Failure."""
+    require_server()
+    folder = installation()
+    if not os.environ.get("DATABASE_URL") and not (folder / DATABASE).exists():
+        raise Failure(
+            f"there is no database in {folder}\n\n"
+            "hint: run this where `gpulayer up` runs, or set GPULAYER_DATA (and DATABASE_URL, if the server has it)",
+            NO_ACCESS,
+        )
+    return folder
+
+
 def setup(folder: Path) -> None:
     """Make Django ready in this process, for the installation in `folder`. Raises Failure for wrong settings."""
     os.environ["GPULAYER_DATA"] = str(folder)
@@ -40,15 +53,7 @@ def setup(folder: Path) -> None:
 
 def manage(command: str, *arguments: str) -> str:
     """Run one of Django's commands on this host's installation and return what it prints. Raises Failure."""
-    require_server()
-    folder = installation()
-    if not os.environ.get("DATABASE_URL") and not (folder / DATABASE).exists():
-        raise Failure(
-            f"there is no database in {folder}\n\n"
-            "hint: run this where `gpulayer up` runs, or set GPULAYER_DATA (and DATABASE_URL, if the server has it)",
-            NO_ACCESS,
-        )
-    setup(folder)
+    setup(require_installation())
     from django.core.management import CommandError, call_command
     from django.db import Error
 

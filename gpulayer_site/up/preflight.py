@@ -8,7 +8,7 @@ import socket
 from importlib.util import find_spec
 from typing import IO
 
-from gpulayer_site.data_folder import make_private
+from gpulayer_site.data_folder import UNFINISHED, make_private
 from gpulayer_site.up.options import Options, UpError
 
 _PORTS_TO_SUGGEST = 50
@@ -54,6 +54,9 @@ def open_data_folder(options: Options) -> IO[str]:
     except OSError:
         lock.seek(0)
         raise UpError(_already_running(lock.read())) from None
+    if (folder / UNFINISHED).exists():
+        lock.close()
+        raise UpError(f"a restore into {folder} did not come to its end; run `gpulayer restore --replace FILE` again")
     lock.seek(0)
     lock.truncate()
     json.dump({"url": options.url, "pid": os.getppid()}, lock)

@@ -13,6 +13,7 @@ from scheduler.agent_api.sessions import registration, running
 from scheduler.agent_api.wire import FleetHeartbeatIn, FleetHeartbeatOut, FleetRegisterIn, FleetRegisterOut
 from scheduler.services.assignments import Reunion, orders, reunite
 from scheduler.services.reminders import remind
+from scheduler.services.restored import confirm_known
 from workers import services
 from workers.auth import caller
 from workers.refusals import Refused
@@ -54,6 +55,7 @@ def heartbeat(request: HttpRequest, payload: FleetHeartbeatIn) -> Any:
     ran = {heard.workers[one.worker]: running(one.running) for one in payload.heartbeats if one.worker in heard.workers}
     reminders = remind({worker: many for worker, many in ran.items() if worker in heard.fresh}, now=now)
     told = orders(Q(worker__in=ran), now=now, running=ran)
+    confirm_known(ran, kill=told.kill, held=heard.held, now=now)
     leaving = {one.worker for one in payload.heartbeats if one.leaving}
     return {
         "assignments": [one for one in told.assignments if one.worker not in leaving],

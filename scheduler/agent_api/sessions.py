@@ -14,6 +14,7 @@ from scheduler.agent_api.wire import EnrollIn, EnrollOut, HeartbeatIn, Heartbeat
 from scheduler.services import strays
 from scheduler.services.assignments import orders, reunite, wanting
 from scheduler.services.reminders import Reminders, remind
+from scheduler.services.restored import confirm_known
 from workers import services
 from workers.auth import EnrolmentBearer, caller, check_live, token_of
 from workers.models import Worker
@@ -106,6 +107,7 @@ def heartbeat(request: HttpRequest, payload: HeartbeatIn) -> Any:
     ran = {worker_id: running(payload.running)}
     reminders = remind(ran, now=now) if worker_id in heard.fresh else Reminders()
     told = orders(Q(worker=worker_id), now=now, running=ran)
+    confirm_known(ran, kill=told.kill, held=heard.held, now=now)
     return {
         "assignments": [] if payload.leaving else told.assignments,
         "cancel": told.cancel,

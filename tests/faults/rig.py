@@ -131,6 +131,7 @@ class Rig:
             given = SCALED | {"GPULAYER_AGENT": "no", "GPULAYER_DEVICE_LOCKS": str(locks)} | environment
             if "DATABASE_URL" in os.environ and "DATABASE_URL" not in environment:
                 given["DATABASE_URL"] = self._stack.enter_context(database_of_its_own(os.environ["DATABASE_URL"]))
+            self._given = given
             self.up = self._stack.enter_context(Installation(folder, **given)).ready()
             self.database = Database(self.up.data, given.get("DATABASE_URL"))
             self.token = json.loads((self.up.data / "cli.json").read_text())["token"]
@@ -239,6 +240,14 @@ class Rig:
             if all(word in line for word in words):
                 found.append(each)
         return found
+
+    def stop_server(self) -> None:
+        """In order; the agents go on."""
+        self.up.__exit__()
+
+    def start_server(self) -> None:
+        """Again, at the same address and on the same folder."""
+        self.up = self._stack.enter_context(Installation(self.folder, port=self.up.port, **self._given)).ready()
 
     def kill_part(self, *words: str) -> None:
         """SIGKILL to them; the supervisor starts them again."""

@@ -16,6 +16,7 @@ from workers.models.worker import LIVE
 from workers.services.devices import Reading, take_readings
 from workers.services.liveness import next_in
 from workers.services.moves import move_workers
+from workers.services.restored import is_held
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,8 @@ class Heard:
     draining: frozenset[str]
     next_in: float
     fresh: frozenset[int] = frozenset()
+    held: frozenset[int] = frozenset()
+    """Of these, those that get no work since the database was restored; what they run decides whether that is over."""
 
 
 @transaction.atomic
@@ -69,6 +72,7 @@ def hear(*, credential: Credential, heartbeats: Sequence[Heartbeat], now: dateti
         draining=frozenset(name for name in spoken_for if rows[name].intent != Intent.ACTIVE),
         next_in=pace,
         fresh=frozenset(rows[one.worker].pk for one in new),
+        held=frozenset(rows[one.worker].pk for one in new if not one.leaving and is_held(rows[one.worker])),
     )
 
 
