@@ -25,7 +25,7 @@
     if (!single || e.ctrlKey || e.metaKey || e.altKey || typing(e.target)) return;
     if (g && GO[e.key]) { g = 0; const u = url(GO[e.key]); if (u) location.href = u; return; }
     g = 0;
-    const act = { '/': () => $('#q').focus(), f: () => ($('.filterbar input[type=search]') || {}).focus?.(), c: () => $('.bar-top .btn-primary').click(), '?': keys,
+    const act = { '/': () => $('#q').focus(), f: () => ($('.filterbar input[type=search]') || {}).focus?.(), c: () => $('.bar-top .btn-primary')?.click(), '?': keys,
       j: () => step(1), k: () => step(-1), o: () => { const r = d.activeElement.closest('tr'); if (r) $('summary', r)?.click(); }, g: () => { g = 1; setTimeout(() => g = 0, 1200); } }[e.key];
     if (act) { e.preventDefault(); act(); }
   });

@@ -25,7 +25,8 @@ class TeamChoice(forms.ModelMultipleChoiceField):
 
     def __init__(self, **more: Any) -> None:
         queryset = Group.objects.order_by("name")
-        super().__init__(queryset=queryset, required=False, widget=forms.CheckboxSelectMultiple, **more)
+        boxes = forms.CheckboxSelectMultiple(attrs={"class": "form-check-input"})
+        super().__init__(queryset=queryset, required=False, widget=boxes, **more)
 
 
 class PersonForm(forms.Form):

@@ -10,7 +10,7 @@ from django.contrib import auth
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
+from django.shortcuts import redirect, resolve_url
 from django.utils import timezone
 
 from gpulayer_site.accounts import sessions
@@ -36,7 +36,7 @@ class PeopleMiddleware:
         if request.path_info.startswith("/api/"):
             return self.get_response(request)
         with timezone.override(zone_of(person, request)):
-            return self.get_response(request)
+            return _whole_page(request, self.get_response(request))
 
     def process_view(self, request: HttpRequest, _view: Any, _args: Any, _kwargs: Any) -> HttpResponse | None:
         """Who came in with a temporary password chooses another before anything else."""
@@ -55,6 +55,14 @@ def person_of(user: User) -> Person:
     """The person; made for a user who came about without one."""
     person: Person | None = getattr(user, "person", None)
     return person or Person.objects.get_or_create(user=user)[0]
+
+
+def _whole_page(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    """The answer; a piece of a page that would be the sign-in form becomes the word to load the whole page again."""
+    leads_out = str(response.headers.get("Location", "")).startswith(resolve_url(settings.LOGIN_URL))
+    if not (leads_out and request.headers.get("HX-Request") == "true"):
+        return response
+    return HttpResponse(status=204, headers={"HX-Refresh": "true"})
 
 
 def _signed_in(request: HttpRequest) -> Person | None:

@@ -124,6 +124,11 @@ class TestHowOneEnds:
         assert not is_in(client)
 
 
+    def test_a_page_that_looks_again_is_told_to_load_anew_as_a_whole(self, client, mira):
+        answer = client.get("/jobs", headers={"HX-Request": "true"})
+        assert (answer.status_code, answer.headers["HX-Refresh"], answer.content) == (204, "true", b"")
+
+
 class TestTheZone:
     @pytest.mark.parametrize(
         ("chosen", "cookie", "shown"),
