@@ -57,8 +57,16 @@ def is_alive(tag: str, name: str, value: str) -> bool:
     if name in LEADING:
         return not (value == "" or value.startswith(("/", "?", "#"))) or value.startswith("//")
     if name in DATA:
-        return not isinstance(json.loads(value), dict)
+        return not is_object(value)
     return MARK in value and (tag in OURS or name not in SHOWING)
+
+
+def is_object(text: str) -> bool:
+    """Whether it is JSON of names and values, and no script."""
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
 
 
 @pytest.fixture
