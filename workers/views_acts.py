@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from workers import services
 from workers.live import is_fragment
-from workers.models import Health, Intent, Worker
+from workers.models import Health, Worker
 from workers.queries import live_workers
 from workers.refusals import Refused
 
@@ -36,12 +36,6 @@ class Act:
     danger: bool = False
     stays: bool = True
     """Its page is still there afterwards."""
-    noted: bool = False
-    """It takes a note."""
-
-
-def _is_in_use(worker: Worker) -> bool:
-    return worker.intent == Intent.ACTIVE
 
 
 ACTS: Mapping[str, Act] = {
@@ -83,8 +77,11 @@ def act(request: HttpRequest, name: str, key: str, tasks_on: Callable[[int], Seq
     return ask_and_do(request, name, ACTS[key], tasks_on)
 
 
-def ask_and_do(request: HttpRequest, name: str, act: Act, tasks_on: Callable[[int], Sequence[Any]]) -> HttpResponse:
-    """The question with what runs there; a POST is the answer yes."""
+def ask_and_do(
+    request: HttpRequest, name: str, act: Act, tasks_on: Callable[[int], Sequence[Any]],
+    panel: Callable[[], str] = str,
+) -> HttpResponse:  # fmt: skip
+    """The question with what runs there and, as `panel`, what it would mean; a POST is the answer yes."""
     worker = get_object_or_404(live_workers(), name=name)
     if not request.user.is_staff:
         raise PermissionDenied("only operators may do this with workers")
@@ -93,15 +90,14 @@ def ask_and_do(request: HttpRequest, name: str, act: Act, tasks_on: Callable[[in
     template = "workers/_act.html" if is_fragment(request) else "workers/act.html"
     context = {
         "nav": "workers", "worker": worker, "act": act, "question": act.question.format(name),
-        "tasks": tasks_on(worker.pk),
+        "tasks": tasks_on(worker.pk), "panel": panel(),
     }  # fmt: skip
     return render(request, template, context)
 
 
 def _done(request: HttpRequest, name: str, act: Act) -> HttpResponse:
-    noted = {"note": request.POST.get("note", "").replace("\0", "")[:200]} if act.noted else {}
     try:
-        act.do(name=name, actor=f"user:{request.user.get_username()}", now=timezone.now(), **noted)
+        act.do(name=name, actor=f"user:{request.user.get_username()}", now=timezone.now())
     except Refused as refusal:
         messages.error(request, refusal.detail)
         return redirect("worker", name)

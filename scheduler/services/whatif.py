@@ -9,10 +9,9 @@ from datetime import datetime
 from typing import Any
 
 from scheduler.core.compare import MOST_COMPARED, Changed, Effect, compare
-from scheduler.core.engine import Engine
+from scheduler.core.engine import Engine, Pass
 from scheduler.core.explain import short_answer
 from scheduler.core.fleet import Fleet
-from scheduler.core.schedule import schedule
 from scheduler.core.spec import OnUnschedulable, QueueEntry
 from scheduler.models import Job
 from scheduler.queue import take_queue
@@ -22,6 +21,8 @@ from workers.proposed import Change
 
 MOST_SHOWN = 50
 """Jobs that are named one by one, the worst off first."""
+MOST_ANSWERED = 8
+"""Of those that would never fit, why, is looked for in the whole fleet: for the first few."""
 LOSING = (Effect.NEVER_FITS, Effect.NO_START, Effect.LOSES)
 GAINING = (Effect.FITS, Effect.STARTS, Effect.GAINS)
 TONES = {
@@ -86,7 +87,15 @@ class Preview:
         if not self.changed:
             one = "one waiting job" if self.waiting == 1 else f"{self.waiting:,} waiting jobs"
             return f"Nothing changes for the {one}."
-        return f"Of {_jobs(self.waiting, 'waiting ')}, {self.changed:,} {'changes' if self.changed == 1 else 'change'}."
+        return f"Of {_jobs(self.waiting, 'waiting ')}, {self.changed:,} {self._verb}."
+
+    @property
+    def _verb(self) -> str:
+        """`lose workers`, `gains a worker`: what is common to all that change."""
+        end = "s" if self.changed == 1 else ""
+        if all(effect in LOSING for effect in self.counts):
+            return f"lose{end} workers"
+        return f"gain{end} workers" if all(effect in GAINING for effect in self.counts) else f"change{end}"
 
     @property
     def parts(self) -> str:
@@ -131,7 +140,7 @@ def _shown(found: Sequence[Changed], user: Any) -> tuple[list[Changed], int]:
 
 def _told(found: Sequence[Changed], after: Fleet, change: Change) -> tuple[JobChange, ...]:
     rows = {job.job_id: job for job in _named(found)}
-    engine = Engine()
+    answers = _Answers(after)
     told = []
     for one in found:
         job = rows.get(one.entry.job_id)
@@ -145,7 +154,7 @@ def _told(found: Sequence[Changed], after: Fleet, change: Change) -> tuple[JobCh
                 effect=one.effect,
                 can_run=(one.can_run.before, one.can_run.after),
                 free=(one.free.before, one.free.after),
-                then=_then(one, after, change, engine),
+                then=_then(one, change, answers),
             )
         )
     return tuple(told)
@@ -156,9 +165,26 @@ def _named(found: Sequence[Changed]) -> Sequence[Job]:
     return list(jobs.select_related("owner").only("job_id", "name", "owner__username"))
 
 
-def _then(one: Changed, after: Fleet, change: Change, engine: Engine) -> str:
+class _Answers:
+    """Why jobs would never fit: decided in one pass, in which they are given nothing."""
+
+    def __init__(self, after: Fleet) -> None:
+        self._after = after
+        self._pass: Pass | None = None
+        self._left = MOST_ANSWERED
+
+    def of(self, entry: QueueEntry) -> str:
+        """In a few words, with a colon before them; empty beyond the first few jobs."""
+        if not self._left:
+            return ""
+        self._left -= 1
+        self._pass = self._pass or Engine().begin(self._after.workers)
+        return f": {short_answer(entry, self._pass.decide(entry))}"
+
+
+def _then(one: Changed, change: Change, answers: _Answers) -> str:
     if one.effect is Effect.NEVER_FITS:
-        return _never(one, after, change, engine)
+        return _never(one, change, answers)
     if one.effect is Effect.NO_START:
         return f"would not start now: {_free(one)}"
     if one.effect is Effect.STARTS:
@@ -170,15 +196,11 @@ def _then(one: Changed, after: Fleet, change: Change, engine: Engine) -> str:
     return f"still waits: {_free(one)}" if one.free.before != one.free.after else "still waits"
 
 
-def _never(one: Changed, after: Fleet, change: Change, engine: Engine) -> str:
+def _never(one: Changed, change: Change, answers: _Answers) -> str:
     if change.drain:
         last = f": only {one.can_run.lost_examples[0]} can run it" if one.can_run.lost == 1 else ""
         return f"no worker would be left that takes it{last}; waits until one does"
-    return f"would never fit: {_answer(one.entry, after, engine)}; {_fate(one.entry)}"
-
-
-def _answer(entry: QueueEntry, after: Fleet, engine: Engine) -> str:
-    return short_answer(entry, schedule(entry, after, entry.job_id, engine=engine))
+    return f"would never fit{answers.of(one.entry)}; {_fate(one.entry)}"
 
 
 def _fate(entry: QueueEntry) -> str:

@@ -6,6 +6,8 @@ from django.http import HttpRequest, HttpResponse
 
 from scheduler.services.leaving import retire_worker
 from scheduler.services.seen_fleet import tasks_on
+from scheduler.views.whatif import panel
+from workers.proposed import Change
 from workers.views_acts import Act, ask_and_do
 
 RETIRE = Act(
@@ -18,4 +20,5 @@ RETIRE = Act(
 
 def retire(request: HttpRequest, name: str) -> HttpResponse:
     """Ask, then do it."""
-    return ask_and_do(request, name, RETIRE, tasks_on)
+    change = Change(workers=(name,), retire=True)
+    return ask_and_do(request, name, RETIRE, tasks_on, lambda: panel(request, change))

@@ -87,6 +87,7 @@ def test_a_menu_stays_open_while_the_page_is_brought_up_to_date(pages: Page, ins
     installation.run("worker", "drain", installation.host, "--note", "a test")
     try:
         expect(pages.get_by_role("link", name="Undrain")).to_be_visible(timeout=15 * SECONDS)
+        expect(pages.locator("#manage")).to_have_attribute("open", "")
         pages.get_by_role("link", name="Undrain").click()
         pages.get_by_role("dialog").get_by_role("button", name="Undrain").click()
         expect(pages.get_by_text("may have work again")).to_be_visible()

@@ -32,13 +32,16 @@ def places(installation: Installation, simulated_fleet: int, signed_in: dict[str
         "its document": f"/jobs/{done}/spec", "cancelling": f"/jobs/{running}/cancel", "submit": "/jobs/new",
         "submit in YAML": "/jobs/new?as=yaml", "a clone": f"/jobs/new?like={running}", "workers": "/workers",
         "a worker": "/workers/lab-v100-00", "no such page": "/nothing", "keys": "/shortcuts", "profile": "/profile",
-        "sign in": "/signin",
+        "sign in": "/signin", "notices": "/notices", "draining": "/workers/lab-v100-00/drain",
+        "labels of many": "/fleet/labels?worker=lab-v100-00&worker=lab-v100-01&label=rack%3Dr1",
+        "limits": "/workers/lab-v100-00/limits",
     }  # fmt: skip
 
 
 NAMES = (
     "jobs", "no job", "a placed job", "an ended job", "a job that never fits", "its log", "its document", "cancelling",
     "submit", "submit in YAML", "a clone", "workers", "a worker", "no such page", "keys", "profile", "sign in",
+    "notices", "draining", "labels of many", "limits",
 )  # fmt: skip
 
 

@@ -48,7 +48,7 @@ def test_a_dry_run_names_the_jobs_and_saves_nothing(cli: Commands, a_machine: Ca
     pinned = a_job(name="kernels", placement={"worker_labels": {"zone": "a"}})
     a_pass(timezone.now())
     result = cli("worker", "drain", "gpu-07", "--dry-run")
-    assert result.stdout.startswith("Of 1 waiting job, 1 changes. 1 would have no worker left.\n")
+    assert result.stdout.startswith("Of 1 waiting job, 1 loses workers. 1 would have no worker left.\n")
     assert pinned.job_id in result.stdout
     assert "only gpu-07 can run it" in result.stdout
     assert cli.json("worker", "label", "gpu-07", "zone=b", "--dry-run")["counts"] == {"never_fits": 1}

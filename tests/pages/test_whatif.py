@@ -34,7 +34,7 @@ def rack(db: None) -> None:
 class TestDrain:
     def test_names_the_job_that_would_have_no_worker_left_first(self, operator: Client) -> None:
         shown = waiting(operator, "/workers/w1/drain")
-        assert "Of 2 waiting jobs, 2 change." in shown
+        assert "Of 2 waiting jobs, 2 lose workers." in shown
         assert "only w1 can run it" in shown
         assert shown.index("kernels") < shown.index("anywhere")
         assert "1 → <strong>0</strong>" in shown
