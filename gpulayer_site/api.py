@@ -33,13 +33,16 @@ from workers.auth import CredentialBearer
 class ProblemAPI(NinjaAPI):
     """An API whose errors are problem+json, in its answers and in its documentation."""
 
+    _document: OpenAPISchema | None = None
+
     def get_openapi_schema(self, **options: Any) -> OpenAPISchema:
-        """The OpenAPI document, errors under their own media type."""
-        schema = super().get_openapi_schema(**options)
-        for operations in schema["paths"].values():
-            for operation in operations.values():
-                _name_problems(operation["responses"])
-        return schema
+        """The OpenAPI document, errors under their own media type. It is made once: that takes a second."""
+        if self._document is None:
+            self._document = super().get_openapi_schema(**options)
+            for operations in self._document["paths"].values():
+                for operation in operations.values():
+                    _name_problems(operation["responses"])
+        return self._document
 
     def _get_bound_routers(self) -> list[BoundRouter]:
         """The operations as they are called: each is held to the table of access."""
