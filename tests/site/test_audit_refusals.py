@@ -179,3 +179,16 @@ class TestTheCap:
         trail.cap._places[""].left_out = 7
         note_refusal(actor="anonymous", subject="/", reason="unauthorized", now=NOW)
         assert only().detail == {"left_out_before": 7}
+
+
+class TestBeingLockedOut:
+    def test_is_told_apart_from_a_wrong_password(self, client: Client) -> None:
+        user = a_user("mira")
+        user.set_password("correct horse")
+        user.save()
+        for _ in range(7):
+            client.post("/signin", {"username": "mira", "password": "not mine"})
+        client.post("/signin", {"username": "mira", "password": "correct horse"})
+        reasons = [event.after for event in refusals()]
+        assert (len(reasons), set(reasons[:4]), set(reasons[5:])) == (8, {"wrong_password"}, {"locked_out"})
+        assert {event.subject for event in refusals()} == {"user:mira"}
