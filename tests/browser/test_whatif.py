@@ -44,7 +44,7 @@ def test_a_drain_names_the_job_that_would_have_no_worker_left(
     dialog.get_by_role("button", name=f"Drain {HOST}").click()
     expect(pages.locator("#live")).to_contain_text("new fans")
     pages.goto(f"/jobs/{queued}")
-    expect(pages.locator("#answer")).to_contain_text("draining", timeout=30 * SECONDS)
+    expect(pages.locator("#answer")).to_contain_text("(new fans)", timeout=30 * SECONDS)
     pages.goto(f"/workers/{HOST}")
     pages.get_by_role("link", name="Undrain…").click()
     expect(pages.get_by_role("dialog")).to_contain_text("would have a worker again", timeout=15 * SECONDS)
