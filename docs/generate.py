@@ -1,5 +1,6 @@
 """Writes and checks the pages of docs/ that are made from the program itself: `generate.py write | check`."""
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,9 @@ import click
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from gpulayer_site.cli import main as root  # noqa: E402 - found from the line above
+from gpulayer_site.access import table  # noqa: E402 - found from the line above
+from gpulayer_site.access.rows import Row, Who  # noqa: E402
+from gpulayer_site.cli import main as root  # noqa: E402
 from scheduler.core.handbook import HANDBOOK  # noqa: E402
 from scheduler.core.labels import code_label  # noqa: E402
 from scheduler.core.reasons import Code, Kind  # noqa: E402
@@ -55,7 +58,62 @@ def _entry(code: Code) -> str:
     return f"\n### `{code.text}`: {code_label(code)}\n\n{page.meaning}\n{holds}\n- What to do: {page.remedy}\n"
 
 
-PAGES = {"commands.md": commands, "reasons.md": reasons}
+_ACCESS = """# Who may see and do what
+
+Made from the program itself by `make docs`. One table in the code (`gpulayer_site/access/table.py`) says of every
+address which methods it has and who may use them; an address without a row is refused to everybody.
+
+**Roles.** Each may what those before it may: a *viewer* looks; a *submitter* has jobs of their own; an *operator*
+keeps the fleet and every job; an *administrator* keeps people, teams and roles. A page sends a stranger to the sign-in
+form, answers 403 to who may not, and 405 to a method that is not listed (HEAD comes with GET). The API answers 401, 403
+with a code (`submitters_only`, `operators_only`, `administrators_only`, `scope_missing`, `not_listed`) and 405.
+
+**Tokens** may do what their owner may, or less: with a smaller role, and only calls of their scopes: `read`, `jobs`,
+`fleet`, `people`. They open no pages. What a worker comes in with opens the agents' API and nothing else; an enrolment
+token lets workers in and nothing else. Role, teams and tokens are looked at with every request: a change counts at the
+next one. A call that waits for work ends within seconds of its credential being revoked; each credential has at most
+three of them.
+
+**Jobs.** A job belongs to its owner and, where it was given to one, to a team. Both and operators may change it (pause,
+cancel, retry, delete ...), fetch what it left, and hold its devices longer; who is only a viewer changes nothing, not
+even what they submitted once. With `GPULAYER_OTHERS_JOBS=visible` everybody sees every job. With `hidden`, people see
+their own and their teams', and operators all; another one is answered with the same 404 as one that is not there, and
+is in no list, count, search or roll-up. Workers then say that another team's job holds a device, and not which. The
+reasons of one's own job still name the jobs that stand in its way by their ids: they are kept with the decision, which
+could not be looked into otherwise, and an id says nothing else.
+
+Values of `env` are shown to the job's owner and to operators; others see the names. Values of `secrets` are shown to
+nobody.
+"""
+_MACHINES = (Who.ENROLMENT, Who.WORKER)
+_CHAPTERS = (
+    ("Pages", [row for row in table.PAGES.all if not row.route.startswith("admin/")]),
+    ("The people's API", [row for row in table.CALLS.all if row.who not in _MACHINES]),
+    ("The agents' API", [row for row in table.CALLS.all if row.who in _MACHINES]),
+    ("The admin", [row for row in table.PAGES.all if row.route.startswith("admin/")]),
+)
+
+
+def access() -> str:
+    """Who may use which address."""
+    return _ACCESS + "".join(_chapter(title, rows) for title, rows in _CHAPTERS)
+
+
+def _chapter(title: str, rows: list[Row]) -> str:
+    lines = (
+        f"| `/{_readable(row.route)}` | {' '.join(row.each_method)} | {row.who.value} | {row.scope or ''} |"
+        for row in rows
+    )
+    return f"\n## {title}\n\n| Address | Methods | Who | Scope |\n|---|---|---|---|\n" + "\n".join(lines) + "\n"
+
+
+def _readable(route: str) -> str:
+    """`jobs/{job_id}` for what the resolver calls `jobs/<slug:job_id>`."""
+    plain = re.sub(r"\(\?P<(\w+)>[^)*]*[)*]?", r"{\1}", route.removeprefix("^")).removesuffix("$")
+    return re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", plain)
+
+
+PAGES = {"access.md": access, "commands.md": commands, "reasons.md": reasons}
 
 
 def _sections(command: click.Command, path: tuple[str, ...]) -> Iterator[str]:
