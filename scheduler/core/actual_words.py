@@ -9,7 +9,7 @@ from scheduler.core.builds import builds_asked
 from scheduler.core.capability_matrix import described
 from scheduler.core.capability_software import environment_of, torch_of
 from scheduler.core.fleet import EnvironmentView, WorkerView
-from scheduler.core.matching import free_devices, is_whole, qualifying
+from scheduler.core.matching import free_devices, is_its_own, is_whole, qualifying, windows_ahead
 from scheduler.core.quantities import cores, size
 from scheduler.core.reasons import Code
 from scheduler.core.spec import QueueEntry
@@ -23,6 +23,8 @@ def actual(code: Code, entry: QueueEntry, worker: WorkerView, *, clock: Clock = 
     """What the worker has; `unknown` where it does not say."""
     if code in (Code.RESERVED, Code.RESERVED_UNTIL):
         return _reservation(worker, clock)
+    if code is Code.RESERVED_FROM:
+        return _ahead(entry, worker, clock)
     found = _ACTUAL.get(code)
     return "" if found is None else found(entry, worker)
 
@@ -33,6 +35,21 @@ def _reservation(worker: WorkerView, clock: Clock) -> str:
         return "not reserved"
     end = f" until {clock(facts.reserved_until)}" if facts.reserved_until else ", with no end"
     return f"reserved for {holder(facts.reserved_for)}{end}"
+
+
+def _ahead(entry: QueueEntry, worker: WorkerView, clock: Clock) -> str:
+    """The first reservation for somebody else that is to begin."""
+    first = next(iter(windows_ahead(entry, worker)), None)
+    if first is None:
+        return "no reservation for others ahead"
+    return f"reserved for {holder(first.holder)} from {clock(first.starts_at)}"
+
+
+def _own(entry: QueueEntry, worker: WorkerView) -> str:
+    if is_its_own(entry, worker.facts.reserved_for):
+        return "reserved for it"
+    own = tuple(device.index for device in worker.facts.devices or () if is_its_own(entry, device.reserved_for))
+    return f"{devices(own)} reserved for it" if own else "not reserved for it"
 
 
 def _fact(name: str) -> Actual:
@@ -184,6 +201,7 @@ _ACTUAL: dict[Code, Actual] = {
     Code.OFFLINE: _state(lambda worker: worker.online, "online", "offline"),
     Code.DRAINING: _state(lambda worker: not worker.draining, "takes new jobs", "draining"),
     Code.UNHEALTHY: _state(lambda worker: not worker.unhealthy, "healthy", "unhealthy"),
+    Code.NOT_RESERVED: _own,
     Code.FAILED_HERE: lambda entry, worker: "failed here" if worker.id in entry.failed_on else "did not fail here",
     Code.SLOTS: _slots,
     Code.TIER_CLOSED: _fact("origin"),
@@ -192,6 +210,8 @@ _ACTUAL: dict[Code, Actual] = {
     Code.DISK_IN_USE: _left(free_disk, size),
     Code.GPU_UNHEALTHY: _charged(Code.GPU_UNHEALTHY, "unhealthy"),
     Code.GPU_RESERVED: _charged(Code.GPU_RESERVED, "reserved"),
+    Code.GPU_RESERVED_FROM: _charged(Code.GPU_RESERVED_FROM, "reserved soon"),
+    Code.GPU_NOT_RESERVED: _charged(Code.GPU_NOT_RESERVED, "not reserved for it"),
     Code.GPU_FOREIGN: _charged(Code.GPU_FOREIGN, "used outside gpulayer"),
     Code.GPU_IN_USE: _charged(Code.GPU_IN_USE, "in use by other tasks"),
 }

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from scheduler.core.decision import CandidateGroup, SchedulingDecision, TierStatus, Verdict
 from scheduler.core.labels import code_label
 from scheduler.core.quantities import cores, size
-from scheduler.core.reasons import ORDER, Code, GroupReason
+from scheduler.core.reasons import ORDER, Code, GroupReason, Kind
 from scheduler.core.sentences import sentence
 from scheduler.core.spec import JobSpec, Policy, QueueEntry
 from scheduler.core.words import Clock, agrees, counted, devices, in_utc, names
 
 Groups = Sequence[CandidateGroup]
 
-DEVICES_NOW = frozenset((Code.GPU_UNHEALTHY, Code.GPU_RESERVED, Code.GPU_FOREIGN, Code.GPU_IN_USE))
+DEVICES_NOW = frozenset(code for code in Code if code.text.startswith("gpu_") and code.kind is Kind.AVAILABILITY)
 FEW = 32
 """Up to so many workers are looked at one by one to name the closest."""
 
@@ -157,6 +157,8 @@ def _now(code: Code, spec: JobSpec) -> str:
         Code.DRAINING: "takes new jobs",
         Code.UNHEALTHY: "is healthy",
         Code.RESERVED_UNTIL: "is free of reservations for others",
+        Code.RESERVED_FROM: "is free of others' reservations for as long as it may run",
+        Code.NOT_RESERVED: "is reserved for it",
         Code.FAILED_HERE: "is new to this job",
         Code.SLOTS: "has a free task slot",
         Code.CPU_IN_USE: f"has {cores(asked.cpu_millicores or 0)} CPU cores left",

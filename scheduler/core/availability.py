@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from scheduler.core.fleet import DeviceView, TaskLoad, WorkerView
+from scheduler.core.fleet import DeviceView, TaskLoad, Window, WorkerView
 from scheduler.core.matching import (
+    devices_of_its_own,
     free_devices,
     held_devices,
     in_full,
+    is_its_own,
     is_reserved_from,
     qualifying,
     uses_too_much_outside,
+    window_in_the_way,
+    windows_ahead,
 )
 from scheduler.core.reasons import Code, Reason
 from scheduler.core.spec import MemoryKind, Origin, QueueEntry
+from scheduler.core.windows import gap_before
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +60,33 @@ def is_not_reserved_for_now(entry: QueueEntry, worker: WorkerView, setting: Sett
     if held_for is not None and until is not None and is_reserved_from(entry, held_for):
         holder = in_full(held_for)
         yield Reason(code=Code.RESERVED_UNTIL, field="placement", actual=holder, holders=(holder,), until=until)
+
+
+def is_left_before_a_reservation(entry: QueueEntry, worker: WorkerView, setting: Setting) -> Iterator[Reason]:
+    """The job is over before the worker is set aside for somebody else; `enough_at` is the longest limit that is."""
+    window = window_in_the_way(entry, worker)
+    if window is not None:
+        holder, spec = in_full(window.holder), entry.spec
+        yield Reason(
+            code=Code.RESERVED_FROM, field="timeout_s" if spec.hold_s is None else "hold_s", required=spec.limit_s,
+            actual=holder, holders=(holder,), since=window.starts_at, until=window.ends_at,
+            enough_at=_time_before(entry, worker) or None,
+        )  # fmt: skip
+
+
+def is_reserved_for_it(entry: QueueEntry, worker: WorkerView, setting: Setting) -> Iterator[Reason]:
+    """Of a job that waits for its own reservation: the worker, or some of its devices, is reserved for it.
+
+    `since` is when its own reservation begins, where one is to come.
+    """
+    if not entry.spec.placement.reserved_only or is_its_own(entry, worker.facts.reserved_for):
+        return
+    if not entry.spec.resources.gpus or not devices_of_its_own(entry, worker.facts):
+        own = [window.starts_at for window in worker.facts.upcoming if is_its_own(entry, window.holder)]
+        yield Reason(
+            code=Code.NOT_RESERVED, field="placement.reserved_only", required=True,
+            since=min(own) if own and worker.at is not None else None,
+        )  # fmt: skip
 
 
 def has_not_failed_it(entry: QueueEntry, worker: WorkerView, setting: Setting) -> Iterator[Reason]:
@@ -113,12 +145,16 @@ def has_enough_free_devices(entry: QueueEntry, worker: WorkerView, setting: Sett
         return
     for code, charged in charges(entry, worker).items():
         if charged:
-            ends = [device.reserved_until for device in charged if device.reserved_until is not None]
+            windows = _windows(code, charged, entry, worker)
+            ends = [window.ends_at for window in windows if window.ends_at is not None]
+            if code is Code.GPU_RESERVED:
+                ends = [device.reserved_until for device in charged if device.reserved_until is not None]
             yield Reason(
                 code=code, field="resources.gpus", required=asked, actual=have, subject=_noted(code, charged),
                 have=have, of=len(worker.facts.devices or ()), devices=tuple(device.index for device in charged),
-                holders=_holders(code, charged, worker),
-                until=min(ends) if ends and code is Code.GPU_RESERVED else None,
+                holders=_holders(code, charged, worker, windows),
+                since=min((window.starts_at for window in windows), default=None), until=min(ends, default=None),
+                enough_at=_enough_time(charged, asked - have, entry, worker) if windows else None,
             )  # fmt: skip
 
 
@@ -127,6 +163,8 @@ AVAILABILITY: dict[Code, Check] = {
     Code.DRAINING: accepts_new_jobs,
     Code.UNHEALTHY: is_healthy,
     Code.RESERVED_UNTIL: is_not_reserved_for_now,
+    Code.RESERVED_FROM: is_left_before_a_reservation,
+    Code.NOT_RESERVED: is_reserved_for_it,
     Code.FAILED_HERE: has_not_failed_it,
     Code.SLOTS: has_a_free_slot,
     Code.TIER_CLOSED: is_in_an_open_tier,
@@ -135,6 +173,8 @@ AVAILABILITY: dict[Code, Check] = {
     Code.DISK_IN_USE: has_disk_left,
     Code.GPU_UNHEALTHY: has_enough_free_devices,
     Code.GPU_RESERVED: has_enough_free_devices,
+    Code.GPU_RESERVED_FROM: has_enough_free_devices,
+    Code.GPU_NOT_RESERVED: has_enough_free_devices,
     Code.GPU_FOREIGN: has_enough_free_devices,
     Code.GPU_IN_USE: has_enough_free_devices,
 }
@@ -174,14 +214,19 @@ def free_disk(worker: WorkerView) -> int | None:
 def charges(entry: QueueEntry, worker: WorkerView) -> dict[Code, list[DeviceView]]:
     """The qualifying devices that are not free, by the first cause that applies to each."""
     charges: dict[Code, list[DeviceView]] = {
-        Code.GPU_UNHEALTHY: [], Code.GPU_RESERVED: [], Code.GPU_FOREIGN: [], Code.GPU_IN_USE: [],
+        Code.GPU_UNHEALTHY: [], Code.GPU_RESERVED: [], Code.GPU_RESERVED_FROM: [], Code.GPU_NOT_RESERVED: [],
+        Code.GPU_FOREIGN: [], Code.GPU_IN_USE: [],
     }  # fmt: skip
-    held = held_devices(worker)
+    held, only = held_devices(worker), devices_of_its_own(entry, worker.facts)
     for device in qualifying(entry.spec, worker.facts):
         if device.healthy is False:
             charges[Code.GPU_UNHEALTHY].append(device)
         elif is_reserved_from(entry, device.reserved_for):
             charges[Code.GPU_RESERVED].append(device)
+        elif window_in_the_way(entry, worker, device.index):
+            charges[Code.GPU_RESERVED_FROM].append(device)
+        elif only and device.index not in only:
+            charges[Code.GPU_NOT_RESERVED].append(device)
         elif uses_too_much_outside(worker.facts, device):
             charges[Code.GPU_FOREIGN].append(device)
         elif device.index in held:
@@ -202,7 +247,37 @@ def _noted(code: Code, charged: list[DeviceView]) -> str | None:
     return "; ".join(notes) or None if code is Code.GPU_UNHEALTHY else None
 
 
-def _holders(code: Code, charged: list[DeviceView], worker: WorkerView) -> tuple[str, ...]:
+def _time_before(entry: QueueEntry, worker: WorkerView, device: int | None = None) -> int:
+    """The whole seconds until the first reservation for somebody else begins; 0 where none does."""
+    ahead = windows_ahead(entry, worker, device)
+    return gap_before(ahead[0], worker.at) if ahead and worker.at is not None else 0
+
+
+def _enough_time(charged: list[DeviceView], missing: int, entry: QueueEntry, worker: WorkerView) -> int | None:
+    """The longest limit with which so many of these devices could be had before they are kept for others."""
+    held, only = held_devices(worker), devices_of_its_own(entry, worker.facts)
+    others = (
+        device.index
+        for device in charged
+        if device.index not in held
+        and (not only or device.index in only)
+        and not uses_too_much_outside(worker.facts, device)
+    )
+    times = sorted((_time_before(entry, worker, index) for index in others), reverse=True)
+    return times[missing - 1] or None if len(times) >= missing else None
+
+
+def _windows(code: Code, charged: list[DeviceView], entry: QueueEntry, worker: WorkerView) -> list[Window]:
+    """The upcoming reservations that take these devices away, if that is what does."""
+    if code is not Code.GPU_RESERVED_FROM:
+        return []
+    found = (window_in_the_way(entry, worker, device.index) for device in charged)
+    return [window for window in found if window is not None]
+
+
+def _holders(code: Code, charged: list[DeviceView], worker: WorkerView, windows: list[Window]) -> tuple[str, ...]:
+    if windows:
+        return tuple(sorted({in_full(window.holder) for window in windows}))
     if code is Code.GPU_RESERVED:
         return tuple(sorted({in_full(device.reserved_for or "") for device in charged}))
     if code is Code.GPU_IN_USE:

@@ -11,12 +11,13 @@ from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from scheduler.core.availability import free_cpu, free_disk, free_memory
-from scheduler.core.bits import Growing, where
+from scheduler.core.bits import Growing, less, members, where
 from scheduler.core.census import UNKNOWN, Census
 from scheduler.core.device_board import DeviceBoard, Mask
-from scheduler.core.fleet import TaskLoad, WorkerView
-from scheduler.core.matching import held_devices
-from scheduler.core.spec import Resources
+from scheduler.core.fleet import TaskLoad, WorkerFacts, WorkerView
+from scheduler.core.matching import held_devices, window_in_the_way
+from scheduler.core.spec import QueueEntry, Resources
+from scheduler.core.windows import gap_before
 
 
 class Freed(NamedTuple):
@@ -64,6 +65,8 @@ class Board:
     def __init__(self, views: Sequence[WorkerView], census: Census) -> None:
         self.views = views
         self.epoch = 0
+        self.at = next((view.at for view in members(census.upcoming, views)), None)
+        """From when upcoming reservations are looked at; the same for all workers that have one."""
         self.offline = census.everyone & ~where(map(attrgetter("online"), views))
         self.draining = where(map(attrgetter("draining"), views))
         self.unhealthy = where(map(attrgetter("unhealthy"), views))
@@ -71,7 +74,7 @@ class Board:
         self.cpu = Level(list(census.cpu))
         self.memory = Level(list(census.memory))
         self.disk = Level(list(census.disk))
-        self.devices = DeviceBoard(census)
+        self.devices = DeviceBoard(census, self.at)
         self.touched: list[int] = []
         """The ranks of the workers of which something was taken, in order."""
         self._given: dict[int, list[tuple[int, TaskLoad]]] = {}
@@ -79,6 +82,8 @@ class Board:
             if view.tasks:
                 self._seat(rank, view)
         self.full = self.slots.short_of(1)
+        self._census = census
+        self._gaps = self._gaps_ahead()
 
     def place(self, loads: Sequence[tuple[int, TaskLoad]]) -> None:
         """One job takes these, each from the worker of that rank; the next epoch begins."""
@@ -92,6 +97,33 @@ class Board:
             self.touched.append(rank)
             self._given.setdefault(rank, []).append((self.epoch, load))
         self.epoch += 1
+
+    def reach(self, limit_s: int | None) -> int:
+        """A number for the upcoming reservations that a job with this limit may run into: alike, if it is the same."""
+        if not self._gaps:
+            return 0
+        return -1 if limit_s is None else bisect_left(self._gaps, limit_s)
+
+    @property
+    def gaps(self) -> Sequence[int]:
+        """The whole seconds until reservations begin, each once, rising."""
+        return self._gaps
+
+    def left_before(self, entry: QueueEntry) -> int:
+        """The workers that an upcoming reservation for somebody else keeps from the job as a whole."""
+        if not self._gaps:
+            return 0
+
+        def is_so(facts: WorkerFacts) -> bool:
+            return window_in_the_way(entry, WorkerView(facts=facts, at=self.at)) is not None
+
+        return self._census.ahead(is_so)
+
+    def not_kept_for(self, entry: QueueEntry, claims: frozenset[str]) -> int:
+        """The workers that are no good to a job that waits for its own reservation; none of another job."""
+        if not entry.spec.placement.reserved_only:
+            return 0
+        return less(self._census.everyone, self._census.kept_for(claims, devices=bool(entry.spec.resources.gpus)))
 
     def may_hold(self, asked: Resources, rank: int, freed: Freed = NOTHING) -> bool:
         """Whether enough of everything is left on one worker for a task, however suitable the devices."""
@@ -111,6 +143,12 @@ class Board:
     def placed_before(self, rank: int, epoch: int) -> int:
         """How many tasks this pass had given one worker by that moment: as long as it is the same, so is the worker."""
         return bisect_left(self._given.get(rank, ()), epoch, key=itemgetter(0))
+
+    def _gaps_ahead(self) -> list[int]:
+        if self.at is None:
+            return []
+        ahead = members(self._census.upcoming, self._census.facts)
+        return sorted({gap_before(window, self.at) for facts in ahead for window in facts.upcoming})
 
     def _seat(self, rank: int, view: WorkerView) -> None:
         """Count what tasks hold before the pass begins."""

@@ -11,7 +11,7 @@ from functools import cached_property, reduce
 from operator import attrgetter, or_
 
 from scheduler.core.availability import slots_of
-from scheduler.core.bits import groups_of, of_ranks, where
+from scheduler.core.bits import each, groups_of, of_ranks, where
 from scheduler.core.builds import frameworks_asked
 from scheduler.core.capability import CAPABILITY
 from scheduler.core.capability_matrix import anything_newer, newer_than_the_table
@@ -28,6 +28,7 @@ from scheduler.core.questions import (
     environments_of,
     equipment_of,
     reservation_of,
+    upcoming_of,
 )
 from scheduler.core.rosters import Roster
 from scheduler.core.spec import JobSpec, Origin, QueueEntry
@@ -156,15 +157,40 @@ class Census:
     def reserved(self, holders: frozenset[str], *, ends: bool) -> int:
         """The workers set aside for somebody who is none of these, with an end or without."""
 
-        def find() -> int:
-            found = 0
-            for number, members in self.classes(reservation_of).items():
-                facts = self._answers.classes(reservation_of).samples[number]
-                if facts.reserved_for and in_full(facts.reserved_for) not in holders:
-                    found |= members if (facts.reserved_until is not None) is ends else 0
-            return found
+        def is_so(facts: WorkerFacts) -> bool:
+            held_for = facts.reserved_for and in_full(facts.reserved_for)
+            return bool(held_for) and held_for not in holders and (facts.reserved_until is not None) is ends
 
-        return self._once(("reserved", holders, ends), find)
+        return self._once(("reserved", holders, ends), lambda: self._those(reservation_of, is_so))
+
+    def kept_for(self, holders: frozenset[str], *, devices: bool) -> int:
+        """The workers set aside for one of these; `devices`: or of which a device is."""
+
+        def worker_is(facts: WorkerFacts) -> bool:
+            return facts.reserved_for is not None and in_full(facts.reserved_for) in holders
+
+        def device_is(facts: WorkerFacts) -> bool:
+            held_for = (device.reserved_for for device in facts.devices or ())
+            return any(one is not None and in_full(one) in holders for one in held_for)
+
+        def find() -> int:
+            whole = self._those(reservation_of, worker_is)
+            return whole | self._those(condition_of, device_is) if devices else whole
+
+        return self._once(("kept", holders, devices), find)
+
+    def ahead(self, is_so: Callable[[WorkerFacts], bool]) -> int:
+        """The workers of whose upcoming reservations, as far as they are of a whole worker, this is so."""
+        return self._those(upcoming_of, is_so)
+
+    def _those(self, reads: Reads, is_so: Callable[[WorkerFacts], bool]) -> int:
+        """The workers of which this is so; `is_so` looks at nothing but what `reads` reads."""
+        samples = self._answers.classes(reads).samples
+        found = 0
+        for number, members in self.classes(reads).items():
+            if is_so(samples[number]):
+                found |= members
+        return found
 
     def claims(self, entry: QueueEntry) -> frozenset[str]:
         """Those of the job's holders for whom something in the fleet is reserved."""
@@ -226,7 +252,11 @@ class Census:
         devices = (
             device for condition in self.classes(condition_of) for device in self.samples[condition].devices or ()
         )
-        held_for = (*(worker.reserved_for for worker in workers), *(device.reserved_for for device in devices))
+        held_for = (
+            *(worker.reserved_for for worker in workers),
+            *(device.reserved_for for device in devices),
+            *(window.holder for rank in each(self.upcoming) for window in self.facts[rank].upcoming),
+        )
         return frozenset(in_full(holder) for holder in held_for if holder is not None)
 
     def classes(self, reads: Reads) -> dict[int, int]:

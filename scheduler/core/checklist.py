@@ -12,6 +12,7 @@ from scheduler.core.evaluation import availability_reasons, compatibility_reason
 from scheduler.core.fleet import WorkerView
 from scheduler.core.reasons import Code, Kind, Reason
 from scheduler.core.spec import QueueEntry
+from scheduler.core.windows import view_at
 
 
 class Status(StrEnum):
@@ -34,6 +35,7 @@ class Check:
 
 def checklist(entry: QueueEntry, worker: WorkerView) -> tuple[Check, ...]:
     """Every check in the order in which they are asked, for this worker alone, as if no other existed."""
+    worker = view_at(worker, worker.at)
     never = compatibility_reasons(entry, worker)
     reasons = never or availability_reasons(entry, worker, Setting())
     failed = {reason.code for reason in reasons}
@@ -98,6 +100,8 @@ _STATED: dict[Code, Callable[[QueueEntry], object]] = {
     Code.GPU_COMPUTE_CAPABILITY: lambda entry: entry.spec.resources.compute_capability is not None,
     Code.DIST_LAUNCHER: lambda entry: entry.spec.distributed and entry.spec.distributed.launcher,
     Code.DIST_BACKEND: lambda entry: entry.spec.distributed and entry.spec.distributed.comm_backend,
+    Code.NOT_RESERVED: lambda entry: entry.spec.placement.reserved_only,
+    Code.GPU_NOT_RESERVED: lambda entry: entry.spec.placement.reserved_only,
     Code.FAILED_HERE: lambda entry: entry.failed_on,
     Code.CPU_IN_USE: lambda entry: entry.spec.resources.cpu_millicores is not None,
     Code.MEMORY_IN_USE: lambda entry: entry.spec.resources.memory_bytes is not None,

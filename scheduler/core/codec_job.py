@@ -49,6 +49,7 @@ def _placement(placement: Placement) -> Document:
         region=placement.region,
         worker_ids=list(placement.worker_ids),
         worker_labels=dict(placement.worker_labels),
+        reserved_only=placement.reserved_only or None,
     )
 
 

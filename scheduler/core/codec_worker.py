@@ -6,11 +6,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from scheduler.core.fleet import (
+    DEFAULT_NOTICE_SECONDS,
     RESERVED_FOR,
     DeviceView,
     EnvironmentView,
     TaskLoad,
     TorchBuild,
+    Window,
     WorkerFacts,
     WorkerView,
 )
@@ -33,6 +35,7 @@ def worker_to_document(view: WorkerView) -> Document:
         state_note=view.state_note or None,
         state_since=instant_text(view.state_since),
         tasks=[_task(task) for task in view.tasks] or None,
+        seen_at=instant_text(view.at),
     )
 
 
@@ -62,6 +65,7 @@ def facts_to_document(facts: WorkerFacts) -> Document:
         environments={name: _environment(other) for name, other in environments.items()} or None,
         devices=None if facts.devices is None else [_device(device) for device in facts.devices],
         simulated=facts.simulated or None,
+        upcoming=[_window(window) for window in facts.upcoming] or None,
     )
 
 
@@ -106,6 +110,16 @@ def _device(device: DeviceView) -> Document:
         foreign_memory=_size(device.foreign_memory_bytes),
         reserved_for=device.reserved_for,
         reserved_until=instant_text(device.reserved_until),
+    )
+
+
+def _window(window: Window) -> Document:
+    return _known(
+        reserved_for=window.holder,
+        starts_at=instant_text(window.starts_at),
+        ends_at=instant_text(window.ends_at),
+        devices=list(window.devices) or None,
+        notice_s=None if window.notice_s == DEFAULT_NOTICE_SECONDS else window.notice_s,
     )
 
 

@@ -120,7 +120,9 @@ class _Sides:
             known = self._known[kind] = self._difference(entry)
         starts = [entry.job_id in started for started in self._starts]
         effect = _effect(known, *starts)
-        return effect and Changed(
+        if effect is None:
+            return None
+        return Changed(
             entry=entry, effect=effect, can_run=known.can_run, free=known.free, fits_before=known.fits_before,
             fits_after=known.fits_after, starts_before=starts[0], starts_after=starts[1],
         )  # fmt: skip

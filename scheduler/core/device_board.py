@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 from functools import cached_property
 
 from scheduler.core.availability import charges
@@ -41,8 +42,8 @@ class Request:
 class DeviceBoard:
     """The devices that tasks hold, of every worker."""
 
-    def __init__(self, census: Census) -> None:
-        self._census = census
+    def __init__(self, census: Census, at: datetime | None) -> None:
+        self._census, self._at = census, at
         self._conditions = census.conditions
         self._held: list[Mask] = [0] * census.size
         self._seated: list[int] = []
@@ -69,7 +70,7 @@ class DeviceBoard:
         """Begin to keep account for a kind of request, of which this job is one."""
         request = Request(entry.spec.resources.gpus)
         for condition, members in self._census.classes(condition_of).items():
-            worker = WorkerView(facts=self._census.samples[condition])
+            worker = WorkerView(facts=self._census.samples[condition], at=self._at)
             usable = mask_of(device.index for device in qualifying(entry.spec, worker.facts))
             for code, charged in charges(entry, worker).items():
                 if charged:

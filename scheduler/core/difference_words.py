@@ -93,10 +93,14 @@ _ENDED: dict[Code, Callable[[Reason], str]] = {
     Code.UNHEALTHY: lambda reason: "it is healthy again",
     Code.RESERVED: _reservation_ended,
     Code.RESERVED_UNTIL: _reservation_ended,
+    Code.RESERVED_FROM: lambda reason: f"no reservation for {holders(reason.holders)} is in the way any more",
+    Code.NOT_RESERVED: lambda reason: "it is reserved for the job now",
     Code.TIER_CLOSED: lambda reason: "its target is open now",
     Code.FAILED_HERE: lambda reason: "the job has nowhere else to go",
     Code.GPU_UNHEALTHY: _devices_are("healthy again, or not needed"),
     Code.GPU_RESERVED: _devices_are("no longer kept for others, or not needed"),
+    Code.GPU_RESERVED_FROM: _devices_are("not to be kept for others any more, or not needed"),
+    Code.GPU_NOT_RESERVED: _devices_are("reserved for the job now, or not needed"),
     Code.GPU_FOREIGN: _devices_are("no longer used outside gpulayer, or not needed"),
 }
 

@@ -6,6 +6,7 @@ The rule is `rule.decide`; everything here finds the same decisions by sets of w
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from datetime import datetime
 from operator import attrgetter, is_
 
 from scheduler.core.board import Board
@@ -22,6 +23,7 @@ from scheduler.core.shapes import Shape, shape_of
 from scheduler.core.spec import Origin, Policy, QueueEntry
 from scheduler.core.standings import Standing
 from scheduler.core.tiers import avoided_workers, choose
+from scheduler.core.windows import seen_at
 
 _by_id = attrgetter("facts.id")
 _facts = attrgetter("facts")
@@ -38,9 +40,9 @@ class Engine:
         """Another one for another fleet, which knows of classes of workers what this one does, then and later."""
         return Engine(self._answers)
 
-    def begin(self, workers: Iterable[WorkerView]) -> Pass:
-        """A pass over these workers, whose order doesn't matter."""
-        views = sorted(workers, key=_by_id)
+    def begin(self, workers: Iterable[WorkerView], at: datetime | None = None) -> Pass:
+        """A pass over these workers, whose order doesn't matter; `at` is the instant from which it looks ahead."""
+        views = sorted(seen_at(workers, at), key=_by_id)
         return Pass(views, self._census_of(list(map(_facts, views))))
 
     def _census_of(self, facts: Sequence[WorkerFacts]) -> Census:
@@ -126,20 +128,22 @@ class Pass:
 
     def _shape(self, entry: QueueEntry) -> Shape:
         claims = self._census.claims(entry)
-        key = shape_of(entry, claims)
+        reach = self._board.reach(entry.spec.limit_s)
+        key = shape_of(entry, claims, reach)
         shape = self._shapes.get(key)
         if shape is None:
-            request = self._request(entry, claims)
+            request = self._request(entry, claims, reach)
             shape = self._shapes[key] = Shape(entry, claims, self._census, self._board, request)
         return shape
 
-    def _request(self, entry: QueueEntry, claims: frozenset[str]) -> Request | None:
+    def _request(self, entry: QueueEntry, claims: frozenset[str], reach: int) -> Request | None:
         ask = device_ask(entry.spec)
         if ask is None:
             return None
-        request = self._requests.get((ask, claims))
+        key = (ask, claims, reach, entry.spec.placement.reserved_only)
+        request = self._requests.get(key)
         if request is None:
-            request = self._requests[ask, claims] = self._board.devices.watch(entry)
+            request = self._requests[key] = self._board.devices.watch(entry)
         return request
 
     def _order(self, entry: QueueEntry, shape: Shape) -> ById | ByMemory:

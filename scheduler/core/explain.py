@@ -25,6 +25,7 @@ _PLACED = {
     "queued": "Starts on", "assigned": "Starts on", "running": "Runs on", "cancelling": "Being cancelled on",
     "succeeded": "Succeeded on", "failed": "Failed on", "cancelled": "Cancelled on", "timed_out": "Timed out on",
 }  # fmt: skip
+_RESERVED = frozenset((Code.RESERVED_UNTIL, Code.RESERVED_FROM))
 _STILL_THERE = ("queued", "assigned", "running", "cancelling")
 
 
@@ -97,7 +98,7 @@ def _unplaced(entry: QueueEntry, decision: SchedulingDecision, clock: Clock, clo
 
 def _all_reserved(decision: SchedulingDecision) -> bool:
     groups = open_groups(decision)
-    return bool(groups) and all(Code.RESERVED_UNTIL in group.codes for group in groups)
+    return bool(groups) and all(_RESERVED.intersection(group.codes) for group in groups)
 
 
 def _what_becomes_of_it(entry: QueueEntry) -> str:

@@ -188,6 +188,23 @@ HANDBOOK: dict[Code, Page] = {
         "nothing", "the holder", "Wait until then, or ask an operator to end the reservation.",
         "`holders` names the holder in full, `until` is the instant",
     ),
+    Code.RESERVED_FROM: Page(
+        "The worker is to be set aside for somebody else, and the job may still run then: its time limit is longer than"
+        " the time until the start, or it has none and notice has been given.",
+        "the job's time limit in seconds, null where it has none", "the holder",
+        "Give the job a `timeout_s` of at most `enough_at` seconds, wait until the reservation has ended, or ask an"
+        " operator to end it.",
+        "`holders` names the holder in full, `since` is when it begins, `until` when it ends; `enough_at` is the"
+        " longest limit in seconds with which the job is over before",
+    ),
+    Code.NOT_RESERVED: Page(
+        "The job waits for its own reservation (`placement.reserved_only`), and neither the worker nor a device of it"
+        " is reserved for one of the job's holders now.",
+        "true", "nothing",
+        "Wait for the reservation to begin, have a worker reserved for the job, its owner or team, or drop"
+        " `placement.reserved_only`.",
+        "`since` is when a reservation of its own begins here",
+    ),
     Code.FAILED_HERE: Page(
         "An attempt of this job failed on this worker, and another compatible worker exists.",
         "nothing", "nothing", "Nothing: the job is tried elsewhere.",
@@ -226,6 +243,21 @@ HANDBOOK: dict[Code, Page] = {
         "Too few qualifying devices are free, and these are set aside for somebody else.",
         "the number asked for", "the number left", "Wait, or ask an operator to end the reservation.",
         f"{_TAKEN}; `holders` names for whom, `until` when the first ends",
+    ),
+    Code.GPU_RESERVED_FROM: Page(
+        "Too few qualifying devices are free, and these are to be set aside for somebody else while the job may still"
+        " run.",
+        "the number asked for", "the number left",
+        "Give the job a `timeout_s` of at most `enough_at` seconds, wait until the reservation has ended, or ask an"
+        " operator to end it.",
+        f"{_TAKEN}; `holders` names for whom, `since` when the first begins, `until` when the first ends; `enough_at`"
+        " is the longest limit in seconds with which enough of them could be had before",
+    ),
+    Code.GPU_NOT_RESERVED: Page(
+        "The job waits for its own reservation (`placement.reserved_only`); too few of the devices that are reserved"
+        " for one of its holders are free, and these are not.",
+        "the number asked for", "the number left",
+        "Wait for its own devices, have more of them reserved, or drop `placement.reserved_only`.", _TAKEN,
     ),
     Code.GPU_FOREIGN: Page(
         "Too few qualifying devices are free, and on these a process outside gpulayer holds memory.",

@@ -37,6 +37,8 @@ LABELS: dict[Code, str] = {
     Code.DRAINING: "draining",
     Code.UNHEALTHY: "unhealthy",
     Code.RESERVED_UNTIL: "reserved until",
+    Code.RESERVED_FROM: "reserved soon",
+    Code.NOT_RESERVED: "waits for its reservation",
     Code.FAILED_HERE: "failed here",
     Code.SLOTS: "task slots taken",
     Code.TIER_CLOSED: "target closed",
@@ -45,13 +47,17 @@ LABELS: dict[Code, str] = {
     Code.DISK_IN_USE: "disk in use",
     Code.GPU_UNHEALTHY: "devices unhealthy",
     Code.GPU_RESERVED: "devices reserved",
+    Code.GPU_RESERVED_FROM: "devices reserved soon",
+    Code.GPU_NOT_RESERVED: "devices not its own",
     Code.GPU_FOREIGN: "devices used outside gpulayer",
     Code.GPU_IN_USE: "devices in use",
     Code.GANG_TOO_FEW: "too few workers",
     Code.GANG_TORCH_MIX: "no common torch version",
     Code.GANG_NOT_FREE: "too few workers free at once",
 }
-_RESERVED = frozenset((Code.RESERVED, Code.RESERVED_UNTIL, Code.GPU_RESERVED))
+_RESERVED = frozenset(
+    (Code.RESERVED, Code.RESERVED_UNTIL, Code.RESERVED_FROM, Code.GPU_RESERVED, Code.GPU_RESERVED_FROM)
+)
 _NEVER = frozenset((Code.GANG_TOO_FEW, Code.GANG_TORCH_MIX))
 
 
@@ -76,6 +82,8 @@ _CHECKS: dict[Code, str] = LABELS | {
     Code.DRAINING: "takes new jobs",
     Code.UNHEALTHY: "healthy",
     Code.RESERVED_UNTIL: "reservation with an end",
+    Code.RESERVED_FROM: "over before a reservation",
+    Code.NOT_RESERVED: "reserved for it",
     Code.FAILED_HERE: "did not fail here",
     Code.SLOTS: "task slot free",
     Code.TIER_CLOSED: "target open",
@@ -84,6 +92,8 @@ _CHECKS: dict[Code, str] = LABELS | {
     Code.DISK_IN_USE: "disk left",
     Code.GPU_UNHEALTHY: "devices healthy",
     Code.GPU_RESERVED: "devices not reserved",
+    Code.GPU_RESERVED_FROM: "over before devices are reserved",
+    Code.GPU_NOT_RESERVED: "devices reserved for it",
     Code.GPU_FOREIGN: "devices unused outside gpulayer",
     Code.GPU_IN_USE: "devices free",
 }

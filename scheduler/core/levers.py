@@ -34,7 +34,8 @@ MOST_WORKERS = 50
 MOST_NAMED = 5
 _COUNTED = frozenset((
     Code.SLOTS, Code.CPU_IN_USE, Code.MEMORY_IN_USE, Code.DISK_IN_USE,
-    Code.GPU_UNHEALTHY, Code.GPU_RESERVED, Code.GPU_FOREIGN, Code.GPU_IN_USE,
+    Code.GPU_UNHEALTHY, Code.GPU_RESERVED, Code.GPU_RESERVED_FROM, Code.GPU_NOT_RESERVED,
+    Code.GPU_FOREIGN, Code.GPU_IN_USE,
 ))  # fmt: skip
 """What stands against a job only while tasks hold too much: with enough devices free, the broken ones don't matter."""
 
@@ -206,6 +207,6 @@ def _further(facts: WorkerFacts, taken: Container[str]) -> WorkerView:
         id += "+"
     return WorkerView(
         facts=replace(
-            facts, id=id, reserved_for=None, reserved_until=None, devices=facts.devices and devices
+            facts, id=id, reserved_for=None, reserved_until=None, devices=facts.devices and devices, upcoming=()
         )
     )  # fmt: skip

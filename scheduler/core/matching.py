@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from scheduler.core.builds import builds_asked
-from scheduler.core.fleet import DEFAULT_FOREIGN_ALLOWANCE_BYTES, DeviceView, WorkerFacts, WorkerView
+from scheduler.core.fleet import DEFAULT_FOREIGN_ALLOWANCE_BYTES, DeviceView, Window, WorkerFacts, WorkerView
 from scheduler.core.holders import holder
 from scheduler.core.spec import Accelerator, JobSpec, QueueEntry, Resources
 from scheduler.core.suitability import every_build_has_code, host_of
 from scheduler.core.versions import satisfies
+from scheduler.core.windows import reaches_into
 
 Answer = bool | None
 Meets = Callable[[Resources, DeviceView], Answer]
@@ -25,6 +26,42 @@ def holders_of(entry: QueueEntry) -> frozenset[str]:
 def is_reserved_from(entry: QueueEntry, reserved_for: str | None) -> bool:
     """Whether this is set aside for somebody else."""
     return reserved_for is not None and in_full(reserved_for) not in holders_of(entry)
+
+
+def is_its_own(entry: QueueEntry, reserved_for: str | None) -> bool:
+    """Whether this is set aside for one of the job's holders."""
+    return reserved_for is not None and in_full(reserved_for) in holders_of(entry)
+
+
+def windows_ahead(entry: QueueEntry, worker: WorkerView, device: int | None = None) -> tuple[Window, ...]:
+    """The upcoming reservations for others, by their starts: of the whole worker, or of the device of this index."""
+    if worker.at is None:
+        return ()
+    return tuple(
+        window
+        for window in worker.facts.upcoming
+        if (not window.devices if device is None else device in window.devices)
+        and is_reserved_from(entry, window.holder)
+    )
+
+
+def window_in_the_way(entry: QueueEntry, worker: WorkerView, device: int | None = None) -> Window | None:
+    """The first of them that the job, started now, may still run into; notice is given by each for itself."""
+    if worker.at is None:
+        return None
+    limit = entry.spec.limit_s
+    ahead = windows_ahead(entry, worker, device)
+    return next((window for window in ahead if reaches_into(limit, window, worker.at)), None)
+
+
+def devices_of_its_own(entry: QueueEntry, facts: WorkerFacts) -> frozenset[int]:
+    """Of a job that waits for its own reservation: its devices here, the only ones it may have.
+
+    Empty where it is not reserved by device: then the whole worker is its own, or none of it is.
+    """
+    if not entry.spec.placement.reserved_only or is_its_own(entry, facts.reserved_for):
+        return frozenset()
+    return frozenset(device.index for device in facts.devices or () if is_its_own(entry, device.reserved_for))
 
 
 def in_full(reserved_for: str) -> str:
@@ -134,21 +171,24 @@ def held_devices(worker: WorkerView) -> frozenset[int]:
 
 def free_devices(entry: QueueEntry, worker: WorkerView) -> tuple[DeviceView, ...]:
     """The qualifying devices that this job could be given now."""
-    held = held_devices(worker)
+    held, only = held_devices(worker), devices_of_its_own(entry, worker.facts)
     return tuple(
         device
         for device in qualifying(entry.spec, worker.facts)
-        if can_be_given(entry, worker.facts, device) and device.index not in held
-    )
+        if device.index not in held
+        and (not only or device.index in only)
+        and can_be_given(entry, worker, device)
+    )  # fmt: skip
 
 
-def can_be_given(entry: QueueEntry, facts: WorkerFacts, device: DeviceView) -> bool:
-    """Whether nothing but another task can stand between this job and the device."""
+def can_be_given(entry: QueueEntry, worker: WorkerView, device: DeviceView) -> bool:
+    """Whether nothing but another task can stand between the device and a job that takes any."""
     return not (
         device.healthy is False
         or is_reserved_from(entry, device.reserved_for)
-        or uses_too_much_outside(facts, device)
-    )  # fmt: skip
+        or uses_too_much_outside(worker.facts, device)
+        or window_in_the_way(entry, worker, device.index)
+    )
 
 
 def _all_of(answers: list[Answer]) -> Answer:

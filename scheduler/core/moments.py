@@ -64,7 +64,9 @@ class Moment:
 
     def _able_candidate(self, rank: int, codes: tuple[Code, ...]) -> Candidate:
         """A compatible worker's. Jobs of one shape are told the same of a worker until something is taken of it."""
-        state = (self.board.placed_before(rank, self.epoch), codes, self.avoided)
+        # A limit is told in figures, and jobs of one shape may have different ones.
+        limit = (self.entry.spec.timeout_s, self.entry.spec.hold_s) if Code.RESERVED_FROM in codes else None
+        state = (self.board.placed_before(rank, self.epoch), codes, self.avoided, limit)
         said = self.shape.said.get(rank)
         if said is None or said[0] != state:
             said = self.shape.said[rank] = (state, *self._said(rank, codes))

@@ -14,6 +14,7 @@ from scheduler.core.readers import (
     list_of,
     one_of,
     pairs_of,
+    truth,
     whole,
 )
 from scheduler.core.reading import At, Reader, Section, can_be_stored, quoted
@@ -181,12 +182,13 @@ def _fallback_targets(job: Section, target: Origin | None) -> tuple[Origin, ...]
 
 
 def _placement(value: object, at: At) -> Placement:
-    placement = Section(value, at, ("provider", "region", "worker_ids", "worker_labels"))
+    placement = Section(value, at, ("provider", "region", "worker_ids", "worker_labels", "reserved_only"))
     return Placement(
         provider=placement.read("provider", name_line),
         region=placement.read("region", name_line),
         worker_ids=placement.read("worker_ids", list_of(name_line, most=MOST_WORKERS, distinct=True)) or (),
         worker_labels=placement.read("worker_labels", labels) or (),
+        reserved_only=placement.read_or("reserved_only", truth, False),
     )
 
 

@@ -10,6 +10,7 @@ from scheduler.core.holders import HOLDER, holder
 from scheduler.core.parsing_device import MOST_DEVICES, device_index, fact, had_size, read_devices
 from scheduler.core.parsing_environment import ENVIRONMENT_FIELDS, environments
 from scheduler.core.parsing_job import cores, labels, name_line, needed_size, only_version
+from scheduler.core.parsing_window import read_windows
 from scheduler.core.readers import instant, list_of, one_of, truth, whole
 from scheduler.core.reading import At, Section
 from scheduler.core.spec import Origin
@@ -18,9 +19,9 @@ MOST_TASKS = 100_000
 FACT_FIELDS = (
     "version", "id", "origin", "provider", "region", "labels", "reserved_until", "os", "os_version", "arch",
     "cpu_cores", "memory", "disk", "driver", "advertise_address", "max_concurrent_tasks", "foreign_allowance",
-    *ENVIRONMENT_FIELDS, "environments", "devices", "simulated",
+    *ENVIRONMENT_FIELDS, "environments", "devices", "simulated", "upcoming",
 )  # fmt: skip
-STATE_FIELDS = ("state", "state_since", "state_note", "tasks")
+STATE_FIELDS = ("state", "state_since", "state_note", "tasks", "seen_at")
 _text, _version = fact("names"), fact("versions")
 
 
@@ -53,6 +54,7 @@ def read_worker(document: object, at: At) -> WorkerView | None:
         state_note=section.read_or("state_note", _text, ""),
         state_since=section.read("state_since", instant),
         tasks=section.read("tasks", list_of(_task, most=MOST_TASKS)) or (),
+        at=section.read("seen_at", instant),
     )
     return view if at.sink.count == before else None
 
@@ -82,6 +84,7 @@ def _facts(section: Section) -> WorkerFacts:
         reserved_until=reserved_until,
         devices=section.read("devices", read_devices),
         simulated=section.read_or("simulated", truth, False),
+        upcoming=section.read("upcoming", read_windows) or (),
     )
 
 

@@ -45,7 +45,15 @@ def condition_of(facts: WorkerFacts) -> Hashable:
         or device.reserved_for is not None
         or (device.foreign_memory_bytes and uses_too_much_outside(facts, device))
     )
-    return (devices_of(facts), troubled, without_code(facts))
+    kept = _kept_devices(facts) if troubled or facts.upcoming else None
+    return (devices_of(facts), troubled, without_code(facts), kept)
+
+
+def _kept_devices(facts: WorkerFacts) -> Hashable:
+    """Which devices are to be kept for whom; beside devices that are kept already, for whom the worker is."""
+    by_device = tuple(window for window in facts.upcoming if window.devices)
+    is_any_kept = any(device.reserved_for is not None for device in facts.devices or ())
+    return (by_device, facts.reserved_for if is_any_kept else None)
 
 
 def platform_of(facts: WorkerFacts) -> Hashable:
@@ -71,6 +79,11 @@ def has_address(facts: WorkerFacts) -> Hashable:
 def reservation_of(facts: WorkerFacts) -> Hashable:
     """For whom the worker as a whole is set aside, and whether that has an end."""
     return facts.reserved_for and (in_full(facts.reserved_for), facts.reserved_until is not None)
+
+
+def upcoming_of(facts: WorkerFacts) -> Hashable:
+    """For whom the worker as a whole is to be set aside, and from when on."""
+    return tuple(window for window in facts.upcoming if not window.devices)
 
 
 def device_ask(spec: JobSpec) -> Hashable:

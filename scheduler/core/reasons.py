@@ -51,6 +51,8 @@ class Code(Enum):
     DRAINING = ("draining", Kind.AVAILABILITY)
     UNHEALTHY = ("unhealthy", Kind.AVAILABILITY)
     RESERVED_UNTIL = ("reserved_until", Kind.AVAILABILITY)
+    RESERVED_FROM = ("reserved_from", Kind.AVAILABILITY)
+    NOT_RESERVED = ("not_reserved", Kind.AVAILABILITY)
     FAILED_HERE = ("failed_here", Kind.AVAILABILITY)
     SLOTS = ("slots", Kind.AVAILABILITY)
     TIER_CLOSED = ("tier_closed", Kind.AVAILABILITY)
@@ -59,6 +61,8 @@ class Code(Enum):
     DISK_IN_USE = ("disk_in_use", Kind.AVAILABILITY)
     GPU_UNHEALTHY = ("gpu_unhealthy", Kind.AVAILABILITY)
     GPU_RESERVED = ("gpu_reserved", Kind.AVAILABILITY)
+    GPU_RESERVED_FROM = ("gpu_reserved_from", Kind.AVAILABILITY)
+    GPU_NOT_RESERVED = ("gpu_not_reserved", Kind.AVAILABILITY)
     GPU_FOREIGN = ("gpu_foreign", Kind.AVAILABILITY)
     GPU_IN_USE = ("gpu_in_use", Kind.AVAILABILITY)
 
@@ -112,7 +116,8 @@ class Reason:
     of: int | None = None
     """All the worker's devices."""
     enough_at: Fact = None
-    """The value of `required` at which enough devices would qualify."""
+    """The value of `required` at which enough devices would qualify; of an upcoming reservation, the longest time
+    limit in seconds with which the job would be over before."""
     devices: tuple[int, ...] = ()
     holders: tuple[str, ...] = ()
     until: datetime | None = None

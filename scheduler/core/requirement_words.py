@@ -6,7 +6,7 @@ from scheduler.core.labels import check_label
 from scheduler.core.quantities import cores, size
 from scheduler.core.reasons import Code
 from scheduler.core.spec import JobSpec
-from scheduler.core.words import capability, counted, either, names, value
+from scheduler.core.words import capability, counted, either, lasting, names, value
 
 
 def required(code: Code, spec: JobSpec, subject: str | None = None) -> str:
@@ -102,6 +102,8 @@ def _of_load(code: Code, spec: JobSpec) -> str:
         Code.DRAINING: "takes new jobs",
         Code.UNHEALTHY: "healthy",
         Code.RESERVED_UNTIL: "not reserved for others",
+        Code.RESERVED_FROM: "over before" if spec.limit_s is None else f"over before, within {lasting(spec.limit_s)}",
+        Code.NOT_RESERVED: "reserved for it" if spec.placement.reserved_only else None,
         Code.FAILED_HERE: "did not fail here",
         Code.TIER_CLOSED: "an open target",
         Code.SLOTS: "a free task slot",
@@ -110,6 +112,8 @@ def _of_load(code: Code, spec: JobSpec) -> str:
         Code.DISK_IN_USE: None if asked.disk_bytes is None else f"{size(asked.disk_bytes)} left",
         Code.GPU_UNHEALTHY: free,
         Code.GPU_RESERVED: free,
+        Code.GPU_RESERVED_FROM: free,
+        Code.GPU_NOT_RESERVED: free,
         Code.GPU_FOREIGN: free,
         Code.GPU_IN_USE: free,
     }

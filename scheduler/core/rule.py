@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 
 from scheduler.core.availability import Setting
 from scheduler.core.capability_matrix import newer_than_the_table
@@ -16,11 +17,15 @@ from scheduler.core.notes import Names, notes
 from scheduler.core.policies import best_first, policy_key
 from scheduler.core.spec import Origin, QueueEntry
 from scheduler.core.tiers import avoided_workers, choose, closed_tiers, could_ever
+from scheduler.core.windows import seen_at
 
 
-def decide(entry: QueueEntry, fleet: Iterable[WorkerView]) -> SchedulingDecision:
-    """Decide one job against these workers, whose order doesn't matter; nothing is changed."""
-    workers = sorted(fleet, key=lambda worker: worker.id)
+def decide(entry: QueueEntry, fleet: Iterable[WorkerView], at: datetime | None = None) -> SchedulingDecision:
+    """Decide one job against these workers, whose order doesn't matter; nothing is changed.
+
+    `at` is the instant from which upcoming reservations are looked at.
+    """
+    workers = sorted(seen_at(fleet, at), key=lambda worker: worker.id)
     never = {worker.id: compatibility_reasons(entry, worker) for worker in workers}
     able = [worker for worker in workers if not never[worker.id]]
     compatible = _counts(entry, able)

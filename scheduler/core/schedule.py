@@ -24,27 +24,36 @@ class PassResult:
 
 
 def schedule(
-    spec: QueueEntry | JobSpec, workers: Workers, job_id: str, *, engine: Engine | None = None
+    spec: QueueEntry | JobSpec,
+    workers: Workers,
+    job_id: str,
+    *,
+    at: datetime | None = None,
+    engine: Engine | None = None,
 ) -> SchedulingDecision:
     """Decide one job against these workers, whose order doesn't matter; nothing is changed.
 
-    An engine only makes the same answer come sooner: it knows what it was asked before.
+    `at` is the instant from which upcoming reservations are looked at, and those that have begun are in force; without
+    it the latest that a worker's view states. An engine only makes the same answer come sooner: it knows what it was
+    asked before.
     """
     entry = replace(spec, job_id=job_id) if isinstance(spec, QueueEntry) else QueueEntry(job_id=job_id, spec=spec)
-    return (engine or Engine()).begin(_listed(workers)).decide(entry)
+    return (engine or Engine()).begin(_listed(workers), at).decide(entry)
 
 
-def ever_schedulable(spec: QueueEntry | JobSpec, workers: Workers, job_id: str) -> bool:
+def ever_schedulable(spec: QueueEntry | JobSpec, workers: Workers, job_id: str, *, at: datetime | None = None) -> bool:
     """Whether some set of these workers could run the job, whatever their availability."""
-    return schedule(spec, workers, job_id).ever_schedulable
+    return schedule(spec, workers, job_id, at=at).ever_schedulable
 
 
-def run_pass(queue: Iterable[QueueEntry], workers: Workers, *, engine: Engine | None = None) -> Iterator[PassResult]:
-    """Decide a queue, first in, first out; what one job is given is gone for those behind it.
+def run_pass(
+    queue: Iterable[QueueEntry], workers: Workers, *, at: datetime | None = None, engine: Engine | None = None
+) -> Iterator[PassResult]:
+    """Decide a queue, first in, first out; what one job is given is gone for those behind it. `at`: as of `schedule`.
 
     Decisions stay as they were made, however far the pass goes on.
     """
-    one_pass = (engine or Engine()).begin(_listed(workers))
+    one_pass = (engine or Engine()).begin(_listed(workers), at)
     for position, entry in enumerate(in_order_of_submission(queue)):
         yield PassResult(position, entry, one_pass.decide(entry))
 

@@ -10,9 +10,11 @@ from scheduler.core.words import (
     Clock,
     Words,
     agrees,
+    lasting,
     names,
     number,
     part,
+    reserved_ahead,
     reserved_for,
 )
 
@@ -25,6 +27,22 @@ def _state(what: str) -> Words:
         return f"{what}{since}{f' ({reason.actual})' if reason.actual else ''}"
 
     return say
+
+
+def _reserved_from(reason: Reason, clock: Clock) -> str:
+    """`reserved for mira from 18:00; this job fits before if its limit, now 5 h, is at most 3 h 20 min`."""
+    kept, limited = reserved_ahead(reason, clock), isinstance(reason.required, int)
+    if not isinstance(reason.enough_at, int):
+        return f"{kept}, and nothing can be over before"
+    most = f"{lasting(reason.enough_at)} ({reason.field}: {reason.enough_at})"
+    if limited:
+        return f"{kept}; this job fits before if its limit, now {lasting(number(reason.required))}, is at most {most}"
+    return f"{kept}; this job has no time limit and could run into it: with one of at most {most} it fits before"
+
+
+def _not_reserved(reason: Reason, clock: Clock) -> str:
+    begins = f"; that begins at {clock(reason.since)}" if reason.since else ""
+    return f"not reserved for this job, which waits for its own reservation (placement.reserved_only){begins}"
 
 
 def _failed_here(reason: Reason, clock: Clock) -> str:
@@ -78,6 +96,8 @@ SENTENCES: dict[Code, Words] = {
     Code.DRAINING: _state("draining"),
     Code.UNHEALTHY: _state("unhealthy"),
     Code.RESERVED_UNTIL: reserved_for,
+    Code.RESERVED_FROM: _reserved_from,
+    Code.NOT_RESERVED: _not_reserved,
     Code.FAILED_HERE: _failed_here,
     Code.SLOTS: _slots,
     Code.TIER_CLOSED: _tier_closed,

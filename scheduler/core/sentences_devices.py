@@ -15,10 +15,12 @@ from scheduler.core.words import (
     counted,
     devices,
     either,
+    lasting,
     listed,
     names,
     number,
     part,
+    reserved_ahead,
     reserved_for,
 )
 
@@ -116,6 +118,18 @@ def _reserved_devices(reason: Reason, clock: Clock) -> str:
     return f"{_are(reason)} {reserved_for(reason, clock)}"
 
 
+def _devices_reserved_ahead(reason: Reason, clock: Clock) -> str:
+    kept = f"{_are(reason)} {reserved_ahead(reason, clock)}"
+    if not isinstance(reason.enough_at, int):
+        return kept
+    most = f"{lasting(reason.enough_at)} (timeout_s: {reason.enough_at})"
+    return f"{kept}; with a time limit of at most {most} this job fits before"
+
+
+def _devices_not_reserved(reason: Reason, clock: Clock) -> str:
+    return f"{_are(reason)} not reserved for this job, which waits for its own reservation (placement.reserved_only)"
+
+
 def _foreign_devices(reason: Reason, clock: Clock) -> str:
     return f"{_are(reason)} used outside gpulayer"
 
@@ -135,6 +149,8 @@ SENTENCES: dict[Code, Words] = {
     Code.GPU_COMBINATION: _gpu_combination,
     Code.GPU_UNHEALTHY: _too_few_free(_unhealthy_devices),
     Code.GPU_RESERVED: _too_few_free(_reserved_devices),
+    Code.GPU_RESERVED_FROM: _too_few_free(_devices_reserved_ahead),
+    Code.GPU_NOT_RESERVED: _too_few_free(_devices_not_reserved),
     Code.GPU_FOREIGN: _too_few_free(_foreign_devices),
     Code.GPU_IN_USE: _too_few_free(_devices_in_use),
 }

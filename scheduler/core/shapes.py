@@ -19,12 +19,15 @@ from scheduler.core.spec import Origin, QueueEntry
 from scheduler.core.tiers import closed_tiers, could_ever
 
 
-def shape_of(entry: QueueEntry, claims: frozenset[str]) -> Hashable:
-    """What of a job a decision can depend on; not its name, its command or who it is."""
+def shape_of(entry: QueueEntry, claims: frozenset[str], reach: int) -> Hashable:
+    """What of a job a decision can depend on; not its name, its command or who it is.
+
+    `reach` stands for its time limit: which of the upcoming reservations it may run into.
+    """
     spec = entry.spec
     return (
         spec.target, spec.fallback_targets, spec.fallback_when, spec.policy, spec.placement, spec.resources,
-        spec.runtime, spec.distributed, claims,
+        spec.runtime, spec.distributed, claims, reach,
     )  # fmt: skip
 
 
@@ -46,7 +49,7 @@ class Shape:
         self.closed = closed_tiers(entry, self.counts)
         self.ever_schedulable = could_ever(entry, self.counts)
         self._levels = levels(entry, board)
-        self._lasting = self._lasting_causes()
+        self._lasting = self._lasting_causes(entry)
         self._open = self.compatible
         for _, bits in self._lasting:
             self._open = less(self._open, bits)
@@ -120,11 +123,13 @@ class Shape:
     def _versions(self) -> dict[Version, int]:
         return self._census.versions(self._spec.runtime.environment)
 
-    def _lasting_causes(self) -> Causes:
+    def _lasting_causes(self, entry: QueueEntry) -> Causes:
         """What stands for the whole pass."""
         board, reserved = self._board, self._census.reserved(self._claims, ends=True)
         closed = 0
         for tier in self.closed:
             closed |= self.in_tier(tier)
         causes = [(Code.OFFLINE, board.offline), (Code.DRAINING, board.draining), (Code.UNHEALTHY, board.unhealthy)]
-        return [*causes, (Code.RESERVED_UNTIL, reserved), (Code.TIER_CLOSED, closed)]
+        causes += [(Code.RESERVED_UNTIL, reserved), (Code.RESERVED_FROM, board.left_before(entry))]
+        causes.append((Code.NOT_RESERVED, board.not_kept_for(entry, self._claims)))
+        return [*causes, (Code.TIER_CLOSED, closed)]

@@ -67,6 +67,8 @@ class Placement:
     worker_ids: tuple[str, ...] = ()
     worker_labels: tuple[tuple[str, str], ...] = ()
     """(key, value) pairs, sorted by key."""
+    reserved_only: bool = field(default=False, repr=False)
+    """Only what is reserved for one of the job's holders will do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,8 +153,13 @@ class JobSpec:
         return (self.target, *self.fallback_targets)
 
     @property
+    def limit_s(self) -> int | None:
+        """After how many seconds it is over at the latest; None where nothing bounds it."""
+        return self.timeout_s if self.hold_s is None else self.hold_s
+
+    @property
     def asked(self) -> JobSpec:
-        """The same without what no decision looks at."""
+        """The same without what no decision looks at where no reservation is to begin."""
         return replace(
             self, name="", command=(), files=None, workdir=None, env=(), secrets=(), timeout_s=None, hold_s=None
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from scheduler.core.fleet import DeviceView, Window, WorkerFacts, WorkerView
 
@@ -29,6 +29,17 @@ def seen_at(workers: Iterable[WorkerView], at: datetime | None = None) -> list[W
     return views
 
 
+def gap_before(window: Window, at: datetime) -> int:
+    """The whole seconds from this instant to the window's start; 0 where it has begun."""
+    return max(0, (window.starts_at - at) // timedelta(seconds=1))
+
+
+def reaches_into(limit_s: int | None, window: Window, at: datetime) -> bool:
+    """Whether what starts now may still run when the window begins; without a limit: whether notice has been given."""
+    gap = window.starts_at - at
+    return gap <= timedelta(seconds=window.notice_s) if limit_s is None else timedelta(seconds=limit_s) > gap
+
+
 def view_at(view: WorkerView, at: datetime | None) -> WorkerView:
     """One worker at an instant; None: without looking ahead."""
     upcoming = view.facts.upcoming
@@ -36,7 +47,8 @@ def view_at(view: WorkerView, at: datetime | None) -> WorkerView:
         return view if view.at == at else replace(view, at=at)
     if not upcoming:
         return view
-    return replace(view, facts=_begun(view.facts, at), at=at)
+    facts = _begun(view.facts, at)
+    return replace(view, facts=facts, at=at if facts.upcoming else None)
 
 
 def _begun(facts: WorkerFacts, at: datetime) -> WorkerFacts:

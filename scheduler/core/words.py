@@ -99,6 +99,26 @@ def reserved_for(reason: Reason, clock: Clock) -> str:
     return f"reserved for {holders(reason.holders)}{end}"
 
 
+def reserved_ahead(reason: Reason, clock: Clock) -> str:
+    """`reserved for team vision from 18:00 until 20:00`."""
+    start = f" from {clock(reason.since)}" if reason.since else ""
+    end = f" until {clock(reason.until)}" if reason.until else ""
+    return f"reserved for {holders(reason.holders)}{start}{end}"
+
+
+def lasting(seconds: int) -> str:
+    """A span in at most two units, rounded down: `45 s`, `20 min`, `3 h 20 min`, `2 d 4 h`."""
+    if seconds < 60:
+        return f"{seconds} s"
+    minutes = seconds // 60
+    if minutes < 60:
+        return f"{minutes} min"
+    larger, smaller, units = (*divmod(minutes, 60), ("h", "min"))
+    if larger >= 24:
+        larger, smaller, units = (*divmod(larger, 24), ("d", "h"))
+    return f"{larger:,} {units[0]} {smaller} {units[1]}" if smaller else f"{larger:,} {units[0]}"
+
+
 def value(text: Fact) -> str:
     """A text value that may be empty."""
     return '""' if text == "" else str(text)

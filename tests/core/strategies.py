@@ -6,12 +6,12 @@ Hypothesis draws the seeds; dice of our own make the rest, so that every kind of
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from random import Random
 
 from hypothesis import strategies as st
 
-from scheduler.core.fleet import DeviceView, EnvironmentView, TaskLoad, TorchBuild, WorkerFacts, WorkerView
+from scheduler.core.fleet import DeviceView, EnvironmentView, TaskLoad, TorchBuild, Window, WorkerFacts, WorkerView
 from scheduler.core.spec import (
     Accelerator,
     Distributed,
@@ -29,6 +29,7 @@ from scheduler.core.spec import (
 GB = 10**9
 IDS = ("a", "b", "w1", "w10", "w2", "x", "y", "z")
 UNTIL = datetime(2026, 12, 1, tzinfo=UTC)
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 Choices = dict[str, tuple[object, ...]]
 
 RESERVATIONS: Choices = {
@@ -65,6 +66,8 @@ ASKED: Choices = {
     "gpu_models": (("NVIDIA*",), ("tesla t4", "x")), "gpu_memory_kind": (MemoryKind.DEDICATED,),
     "compute_capability": (">=8.0",),
 }  # fmt: skip
+HOLD = {"hold_s": 3600, "command": (), "distributed": None}
+LIMITS = ({}, {"timeout_s": 600}, {"timeout_s": 1800}, {"timeout_s": 1900}, HOLD, {"timeout_s": 86_400})
 PLACED: Choices = {
     "provider": ("AWS",), "region": ("EU", "us"), "worker_ids": (("w1", "a", "w99"), ("b", "x", "y")),
     "worker_labels": ((("zone", "a"),), (("rack", "7"), ("zone", "a"))),
@@ -107,7 +110,33 @@ def a_random_worker(dice: Random, id: str) -> WorkerView:
     if coin(dice, 4):
         tasks.append(TaskLoad(job_id="t-9", cpu_millicores=3000, memory_bytes=40 * GB, disk_bytes=80 * GB))
     state = odd(dice, STATES, 1) if coin(dice, 3) else {}
-    return WorkerView(facts=facts, tasks=tuple(tasks), **state)  # type: ignore[arg-type]
+    view = WorkerView(facts=facts, tasks=tuple(tasks), **state)  # type: ignore[arg-type]
+    return with_other_reservations(view, dice) if coin(dice, 2) else view
+
+
+def with_other_reservations(view: WorkerView, dice: Random) -> WorkerView:
+    """The same worker, kept for others, or to be kept from soon on, as a whole or in part."""
+    windows = [a_random_window(dice) for _ in range(dice.choice((0, 1, 1, 2)))]
+    kept = dice.choice((None, None, *RESERVATIONS["reserved_for"]))
+    devices = view.facts.devices and tuple(
+        replace(card, reserved_for=dice.choice(RESERVATIONS["reserved_for"])) if coin(dice, 3) else card  # type: ignore[arg-type]
+        for card in view.facts.devices
+    )
+    facts = replace(
+        view.facts, upcoming=tuple(sorted(windows, key=lambda window: window.starts_at)),
+        devices=devices, reserved_for=kept, reserved_until=kept and dice.choice((UNTIL, None)),  # type: ignore[arg-type]
+    )  # fmt: skip
+    return replace(view, facts=facts, at=NOW if windows else None)
+
+
+def a_random_window(dice: Random) -> Window:
+    """A reservation that begins within two hours."""
+    starts = NOW + timedelta(minutes=dice.choice((15, 30, 60, 120)))
+    return Window(
+        holder=dice.choice(("j-1", "job:j-2", "user:mira", "team:vision")), starts_at=starts,
+        ends_at=dice.choice((None, starts + timedelta(hours=1))), devices=dice.choice(((), (0,), (0, 1, 2))),
+        notice_s=dice.choice((0, 3600, 86_400)),
+    )  # fmt: skip
 
 
 def a_random_fleet(dice: Random) -> tuple[WorkerView, ...]:
@@ -116,6 +145,7 @@ def a_random_fleet(dice: Random) -> tuple[WorkerView, ...]:
     for id in dice.sample(IDS, dice.randint(0, len(IDS))):
         if found and coin(dice, 2):
             twin = dice.choice(found)
+            twin = with_other_reservations(twin, dice) if coin(dice, 3) else twin
             found.append(replace(twin, facts=replace(twin.facts, id=id)))
         else:
             found.append(a_random_worker(dice, id))
@@ -132,7 +162,9 @@ def a_random_spec(dice: Random) -> JobSpec:
         name="job", command=("true",), target=dice.choice((Origin.LOCAL, Origin.LOCAL, Origin.LOCAL, Origin.CLOUD)),
         fallback_targets=dice.choice(((), (Origin.REMOTE,))), fallback_when=dice.choice(tuple(FallbackWhen)),
         policy=dice.choice(tuple(Policy)),
-        placement=Placement(**odd(dice, PLACED, 1) if coin(dice, 3) else {}),  # type: ignore[arg-type]
+        placement=Placement(
+            **odd(dice, PLACED, 1) if coin(dice, 3) else {}, reserved_only=coin(dice, 4)  # type: ignore[arg-type]
+        ),
         resources=Resources(gpus=dice.randint(0, 3), **odd(dice, ASKED, 2)),  # type: ignore[arg-type]
         runtime=Runtime(**odd(dice, INSTALLED, 1) if coin(dice, 3) else {}),  # type: ignore[arg-type]
         distributed=gang if coin(dice, 3) else None,
@@ -144,7 +176,7 @@ def a_random_queue(dice: Random, longest: int = 8) -> tuple[QueueEntry, ...]:
     shapes = [a_random_spec(dice) for _ in range(dice.randint(1, 4))]
     return tuple(
         QueueEntry(
-            job_id=f"j-{number}", spec=dice.choice(shapes),
+            job_id=f"j-{number}", spec=replace(dice.choice(shapes), **dice.choice(LIMITS)),
             holders=dice.choice(((), ("user:mira", "team:vision"))),
             failed_on=dice.choice(((), (), (), ("a", "w1"))),
         )
@@ -157,6 +189,8 @@ def coin(dice: Random, sides: int) -> bool:
     return dice.randrange(sides) == 0
 
 
+instants = st.sampled_from((None, NOW, NOW + timedelta(minutes=30), NOW + timedelta(minutes=80)))
+"""Of the view itself, or later: when nothing has begun, some of it has, and some is over already."""
 dice = st.integers(0, 2**32 - 1).map(Random)
 fleets = dice.map(a_random_fleet)
 queues = dice.map(a_random_queue)

@@ -24,8 +24,8 @@ def test_a_job_that_asks_for_nothing_is_asked_little() -> None:
     found = statuses(a_job(), a_worker())
     assert tuple(found) == CHECKED
     assert {code.text for code, status in found.items() if status is PASSED} == {
-        "target", "reserved", "environment", "offline", "draining", "unhealthy", "reserved_until", "slots",
-        "tier_closed",
+        "target", "reserved", "environment", "offline", "draining", "unhealthy", "reserved_until",
+        "reserved_from", "slots", "tier_closed",
     }  # fmt: skip
     assert FAILED not in found.values()
 

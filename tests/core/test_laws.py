@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
+from datetime import datetime
 from random import Random
 
 from hypothesis import assume, given, settings
@@ -18,28 +19,28 @@ from scheduler.core.fleet import WorkerView
 from scheduler.core.gang import members
 from scheduler.core.schedule import run_pass, schedule
 from scheduler.core.spec import FallbackWhen, JobSpec, Placement, QueueEntry, Resources, Runtime
-from tests.core.strategies import fleets, jobs, queues, workers
+from tests.core.strategies import fleets, instants, jobs, queues, workers
 
 Queue = tuple[QueueEntry, ...]
 Workers = tuple[WorkerView, ...]
 laws = settings(max_examples=300, deadline=None)
 
 
-def plainly(queue: Iterable[QueueEntry], fleet: Workers) -> Iterator[SchedulingDecision]:
+def plainly(queue: Iterable[QueueEntry], fleet: Workers, at: datetime | None = None) -> Iterator[SchedulingDecision]:
     """A pass by the plain rule."""
     now = {worker.id: worker for worker in fleet}
     for entry in queue:
-        decision = rule.decide(entry, now.values())
+        decision = rule.decide(entry, now.values(), at)
         for place in decision.assignments:
             now[place.worker] = now[place.worker].holding(load_of(entry, place.devices))
         yield decision
 
 
 @laws
-@given(queues, fleets)
-def test_a_pass_over_sets_decides_as_the_plain_rule_does(queue: Queue, fleet: Workers) -> None:
-    passed = [result.decision for result in run_pass(queue, fleet)]
-    for fast, plain in zip(passed, plainly(queue, fleet), strict=True):
+@given(queues, fleets, instants)
+def test_a_pass_over_sets_decides_as_the_plain_rule_does(queue: Queue, fleet: Workers, at: datetime | None) -> None:
+    passed = [result.decision for result in run_pass(queue, fleet, at=at)]
+    for fast, plain in zip(passed, plainly(queue, fleet, at), strict=True):
         assert fast == plain
         assert fast.groups() == plain.groups()
         assert fast.fingerprint == plain.fingerprint

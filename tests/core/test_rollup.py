@@ -167,6 +167,6 @@ def as_new(view: WorkerView) -> WorkerView:
     )
     return WorkerView(
         facts=replace(
-            view.facts, id=f"{view.id}-more", reserved_for=None, reserved_until=None, devices=devices
+            view.facts, id=f"{view.id}-more", reserved_for=None, reserved_until=None, devices=devices, upcoming=()
         )
     )  # fmt: skip

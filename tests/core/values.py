@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from scheduler.core.decision import Assignment, Candidate, Listed, SchedulingDecision, Tier, TierStatus
-from scheduler.core.fleet import DeviceView, EnvironmentView, TaskLoad, TorchBuild, WorkerFacts, WorkerView
+from scheduler.core.fleet import DeviceView, EnvironmentView, TaskLoad, TorchBuild, Window, WorkerFacts, WorkerView
+from scheduler.core.parsing_window import in_order
 from scheduler.core.reasons import Code, GroupReason, Kind, Matter, Note, NoteCode, Reason
 from scheduler.core.spec import (
     Accelerator,
@@ -95,7 +96,7 @@ def jobs(draw: st.DrawFn) -> JobSpec:
         policy=draw(st.sampled_from(Policy)),
         placement=Placement(
             provider=draw(maybe(NAMES)), region=draw(maybe(NAMES)), worker_ids=draw(several(NAMES)),
-            worker_labels=draw(pairs(NAMES, NAMES | st.just(""))),
+            worker_labels=draw(pairs(NAMES, NAMES | st.just(""))), reserved_only=draw(st.booleans()),
         ),
         resources=draw(resources()),
         runtime=Runtime(
@@ -139,6 +140,18 @@ ENVIRONMENTS = st.builds(
 
 
 @st.composite
+def _window(draw: st.DrawFn) -> Window:
+    starts_at = draw(MOMENTS)
+    return Window(
+        holder=draw(HOLDERS), starts_at=starts_at, devices=draw(INDICES), notice_s=draw(st.integers(0, 10**6)),
+        ends_at=draw(maybe(st.timedeltas(timedelta(seconds=1), timedelta(days=99)).map(lambda span: starts_at + span))),
+    )  # fmt: skip
+
+
+WINDOWS = st.lists(_window(), max_size=2).map(lambda found: in_order(tuple(found)))
+
+
+@st.composite
 def _device(draw: st.DrawFn, index: int) -> DeviceView:
     reserved_for = draw(maybe(HOLDERS))
     return DeviceView(
@@ -167,7 +180,7 @@ def facts(draw: st.DrawFn) -> WorkerFacts:
         labels=draw(pairs(NAMES, NAMES | st.just(""))), reserved_for=reserved_for,
         reserved_until=draw(maybe(MOMENTS)) if reserved_for else None,
         devices=None if indices is None else tuple(draw(_device(index)) for index in indices),
-        simulated=draw(st.booleans()),
+        simulated=draw(st.booleans()), upcoming=draw(WINDOWS),
     )  # fmt: skip
 
 
@@ -183,6 +196,7 @@ WORKERS = st.builds(
     state_note=NAMES | st.just(""),
     state_since=maybe(MOMENTS),
     tasks=st.lists(TASKS, max_size=3).map(tuple),
+    at=maybe(MOMENTS),
 )
 
 SENTENCED = [code for code in Code if code.kind is not Kind.GROUP]
