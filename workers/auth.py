@@ -114,9 +114,21 @@ def _succeeded(found: Credential, digest: str, now: datetime) -> Credential | No
     """Of several first uses at once one does it; None where another successor was asked for at this moment."""
     new = {"hash": digest, "prefix": found.next_prefix, "rotated_at": now, "last_used_at": now}
     gone = {"next_hash": None, "next_prefix": "", "rotation_asked_at": None}
-    Credential.objects.filter(pk=found.pk, next_hash=digest).update(**new, **gone)
+    with transaction.atomic():
+        if Credential.objects.filter(pk=found.pk, next_hash=digest).update(**new, **gone):
+            _note_succession(found, now)
     found.refresh_from_db()
     return found if found.hash == digest else None
+
+
+def _note_succession(found: Credential, now: datetime) -> None:
+    Event.objects.bulk_create(
+        Event(
+            at=now, actor=f"worker:{name}", subject_kind="worker", subject=name, verb="credential",
+            before=found.prefix, after=found.next_prefix, cause="its successor is used from now on",
+        )
+        for name in found.workers.values_list("name", flat=True)
+    )  # fmt: skip
 
 
 class EnrolmentBearer(HttpBearer):

@@ -50,6 +50,16 @@ def calling(address: str) -> Iterator[list[Refusal]]:
         _caller.reset(token)
 
 
+@contextmanager
+def on_the_server() -> Iterator[None]:
+    """What is done inside was asked for by a command on the server's own host."""
+    token = _caller.set(Caller(via="command on the server"))
+    try:
+        yield
+    finally:
+        _caller.reset(token)
+
+
 def came_by(via: str) -> None:
     """Name the door, once it is known who is calling."""
     now = _caller.get()

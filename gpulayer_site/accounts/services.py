@@ -5,13 +5,17 @@ from datetime import datetime, timedelta
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
+from django.utils import timezone
 
 from gpulayer_site.accounts.codes import new_code, plain_code
 from gpulayer_site.accounts.models import SignInCode
 from workers.auth import hashed
+from workers.models import Event
+from workers.roles import Role
 
 CODE_LIFETIME = timedelta(minutes=10)
 ADMINISTRATOR = "admin"
+"""What the first administrator is called."""
 
 
 @transaction.atomic
@@ -20,6 +24,7 @@ def create_sign_in_code(*, user: User, now: datetime) -> str:
     SignInCode.objects.filter(user=user, used_at=None).delete()
     code = new_code()
     SignInCode.objects.create(user=user, hash=hashed(plain_code(code)), created_at=now, expires_at=now + CODE_LIFETIME)
+    _note(user, "sign_in_code", now, cause="printed on the server")
     return code
 
 
@@ -43,9 +48,16 @@ def administrator() -> tuple[User, bool]:
     )
     if created:
         user.set_unusable_password()
+        _note(user, "created", timezone.now(), cause="the first administrator", after=Role.ADMINISTRATOR)
     user.is_staff = user.is_superuser = user.is_active = True
     user.save()
     return user, created
+
+
+def _note(user: User, verb: str, now: datetime, *, cause: str, after: str = "") -> None:
+    Event.objects.create(
+        at=now, actor="server", subject_kind="user", subject=user.get_username(), verb=verb, after=after, cause=cause
+    )
 
 
 def active_user(username: str | None) -> User:

@@ -23,7 +23,7 @@ from scheduler.agent_api.wire_tasks import (
 )
 from scheduler.services import attempts, bundles, holds
 from scheduler.services.reports import FinishReport
-from scheduler.services.sealing import secrets_of
+from scheduler.services.sealing import hand_out
 from workers.auth import caller
 from workers.refusals import Refused
 from workers.wire import Count, Id, refusals
@@ -56,7 +56,7 @@ def claim(request: HttpRequest, task_id: TaskId, payload: ClaimIn) -> Any:
         "argv": taken.spec.command,
         "workdir": taken.spec.workdir,
         "env": dict(taken.spec.env),
-        "secrets": secrets_of(taken.rows.job),
+        "secrets": hand_out(job, task_id=task_id, worker=taken.rows.worker.name, now=now),
         "environment": taken.spec.runtime.environment,
         "devices": [{"index": index, "uuid": uuid} for index, uuid in taken.devices],
         "timeout_s": taken.spec.timeout_s,

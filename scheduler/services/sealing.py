@@ -19,7 +19,7 @@ from django.db.models import Q
 
 from scheduler.core.errors import DocumentError, Problem
 from scheduler.core.spec import JobSpec
-from scheduler.models import Job
+from scheduler.models import Event, Job
 from scheduler.models.jobs import JOB_OVER
 from workers.refusals import Refused
 
@@ -82,6 +82,17 @@ def secrets_of(job: Job) -> dict[str, str]:
     return {name: found[name] for name in names}
 
 
+def hand_out(job: Job, *, task_id: int, worker: str, now: datetime) -> dict[str, str]:
+    """The values for the agent that has just claimed this task, and an event that says whose hands they are in."""
+    found = secrets_of(job)
+    if found:
+        Event.objects.create(
+            at=now, actor=f"worker:{worker}", subject_kind="job", subject=job.job_id, verb="secrets",
+            after=", ".join(sorted(found)), cause="handed to the agent that runs it", detail={"task": task_id},
+        )  # fmt: skip
+    return found
+
+
 def kept_secrets(job: Job) -> dict[str, str]:
     """The values that are still there and can be opened, for another job of the same owner."""
     if job.secrets is None:
@@ -128,7 +139,7 @@ def drop_old(*, before: datetime) -> int:
     return Job.objects.filter(over).update(secrets=None)
 
 
-def seal_anew() -> int:
+def seal_anew(*, now: datetime) -> int:
     """Encrypt everything with the first key, so that the others can be taken away; return how many rows there were.
 
     Raises InvalidToken, before anything more is written, for a row that no key opens.
@@ -138,6 +149,10 @@ def seal_anew() -> int:
         sealed = job.secrets or b""
         Job.objects.filter(pk=job.pk, secrets=sealed).update(secrets=_fernet().rotate(bytes(sealed)))
         count += 1
+    Event.objects.create(
+        at=now, actor="server", subject_kind="server", subject="secrets", verb="sealed_anew", after=f"{count} jobs",
+        cause="encrypted with the first of the keys",
+    )  # fmt: skip
     return count
 
 

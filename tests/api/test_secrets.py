@@ -229,7 +229,7 @@ class TestKeys:
         settings.GPULAYER_SECRETS_KEYS = (self.OLD,)
         placed = place(agent, "w1", owner=mira, secrets=SECRETS)
         settings.GPULAYER_SECRETS_KEYS = (self.NEW, self.OLD)
-        assert seal_anew() == 1
+        assert seal_anew(now=timezone.now()) == 1
         settings.GPULAYER_SECRETS_KEYS = (self.NEW,)
         assert agent.ok(placed.path("claim"), placed.guard)["secrets"] == SECRETS
 

@@ -6,6 +6,7 @@ other: a page says how far back it looked, and where to go on.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,6 +22,8 @@ WINDOW = 200_000
 _APART = timedelta(minutes=10)
 """So far apart are the order of ids and that of instants at most."""
 _OWN_NAMES = ("scheduler", "server", "anonymous")
+_RESERVATION = re.compile(r"r-(\d{1,18})")
+"""As people call it; events have the number alone."""
 _BEARERS = ("user", "worker", "enrolment")
 """What stands before names of actors."""
 _TEXTS = ("subject", "actor", "verb", "cause", "before", "after", "address")
@@ -124,6 +127,8 @@ def _actors(who: str) -> tuple[str, ...]:
 
 
 def _subject(what: str) -> Q:
+    if reservation := _RESERVATION.fullmatch(what):
+        what = f"reservation:{reservation[1]}"
     kind, colon, name = what.partition(":")
     if colon and kind in KINDS:
         return Q(subject_kind=kind, subject=name) if name else Q(subject_kind=kind)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from workers.models import Health, Worker
+from workers.models import Event, Health, Worker
 from workers.services.intent import live_worker
 from workers.services.moves import move_worker
 
@@ -30,6 +30,12 @@ def trust(*, name: str, actor: str, now: datetime) -> Worker:
     """The worker is well; what failed there so far counts no more. Raises NotFound."""
     worker = live_worker(name)
     Worker.objects.filter(pk=worker.pk).update(trusted_since=now)
+    before = worker.trusted_since
+    Event.objects.create(
+        at=now, actor=actor, subject_kind="worker", subject=worker.name, verb="trusted",
+        before=before.isoformat(timespec="seconds") if before else "", after=now.isoformat(timespec="seconds"),
+        cause="failures before count no more",
+    )  # fmt: skip
     if worker.health == Health.UNHEALTHY:
         move_worker(worker.pk, Health.OK, machine="health", actor=actor, now=now, cause="trusted again")
     return live_worker(name)

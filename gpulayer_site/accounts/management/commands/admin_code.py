@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from gpulayer_site.accounts import services
+from workers.caller import on_the_server
 
 
 class Command(BaseCommand):
@@ -22,4 +23,6 @@ class Command(BaseCommand):
             user = services.active_user(options["user"])
         except User.DoesNotExist:
             raise CommandError(f"there is no active user `{options['user']}`") from None
-        self.stdout.write(services.create_sign_in_code(user=user, now=timezone.now()))
+        with on_the_server():
+            code = services.create_sign_in_code(user=user, now=timezone.now())
+        self.stdout.write(code)

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from gpulayer_site.accounts import services
 from gpulayer_site.accounts.tokens import create_token
+from workers.caller import on_the_server
 
 
 class Command(BaseCommand):
@@ -24,5 +25,6 @@ class Command(BaseCommand):
             user = services.active_user(options["user"])
         except User.DoesNotExist:
             raise CommandError(f"there is no active user `{options['user']}`") from None
-        _, secret = create_token(user=user, note=options["note"], now=timezone.now())
+        with on_the_server():
+            _, secret = create_token(user=user, note=options["note"], now=timezone.now())
         self.stdout.write(secret)

@@ -4,6 +4,7 @@ from typing import Any
 
 from cryptography.fernet import InvalidToken
 from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
 
 from scheduler.services.sealing import seal_anew
 
@@ -14,7 +15,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
-            count = seal_anew()
+            count = seal_anew(now=timezone.now())
         except InvalidToken:
             raise CommandError(
                 "some secrets are encrypted with a key that GPULAYER_SECRETS_KEY does not have: add it behind the first"
