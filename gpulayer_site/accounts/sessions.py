@@ -38,7 +38,11 @@ class SessionStore(DatabaseStore):
 
 
 def begin(request: HttpRequest, person: Person, *, now: datetime) -> None:
-    """Note with the session whose it is, from where and since when; its old key is worth nothing from here on."""
+    """Note with the session whose it is, from where and since when; its old key is worth nothing from here on.
+
+    Sessions that expired are removed on this occasion.
+    """
+    BrowserSession.objects.filter(expire_date__lt=now).delete()
     request.session.cycle_key()
     browser = "".join(each for each in request.headers.get("User-Agent", "") if each.isprintable())
     at = now.timestamp()

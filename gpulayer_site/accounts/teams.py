@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.contrib.auth.models import Group, User
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, ProtectedError
 
 from gpulayer_site.accounts.models import Person
 from gpulayer_site.accounts.people import invalid
@@ -107,7 +107,10 @@ def delete_team(*, team: Group, actor: str, now: datetime) -> None:
         raise Refused("team_has_reservations", f"team {team.name} has reservations: end them first")
     set_members(team=team, members=(), actor=actor, now=now)
     _note(team.name, "deleted", actor, now)
-    team.delete()
+    try:
+        team.delete()
+    except ProtectedError as error:  # a job came meanwhile
+        raise Refused("team_has_jobs", f"team {team.name} has jobs: they would lose their team") from error
 
 
 def _free(name: str) -> str:

@@ -1,9 +1,15 @@
 """People: a role and what follows from it; who is in which team; who may sign in."""
 
+from threading import Barrier, Thread
+
 import pytest
 from django.contrib.auth.models import User
+from django.db import connections
+from django.utils import timezone
 
 from gpulayer_site.accounts.models import Person
+from gpulayer_site.accounts.people import set_role
+from workers.refusals import Refused
 from workers.roles import Role, role_of
 
 pytestmark = pytest.mark.django_db
@@ -44,3 +50,27 @@ class TestRoleAndFlags:
         mira = User.objects.create_user("mira")
         with django_assert_num_queries(1):
             mira.save(update_fields=["last_name"])
+
+
+class TestTheLastAdministrator:
+    @pytest.mark.django_db(transaction=True)
+    def test_two_who_demote_each_other_at_once_leave_one(self):
+        pair = [User.objects.create_superuser(name) for name in ("ada", "bo")]
+        together, answers = Barrier(2), []
+
+        def demote(whom: User) -> None:
+            together.wait()
+            try:
+                answers.append(set_role(user=whom, role=Role.VIEWER, actor="user:x", now=timezone.now()))
+            except Refused as refusal:
+                answers.append(refusal.code)
+            finally:
+                connections.close_all()
+
+        threads = [Thread(target=demote, args=(user,)) for user in pair]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(map(str, answers)) == ["True", "last_administrator"]
+        assert Person.objects.filter(role=Role.ADMINISTRATOR).count() == 1

@@ -56,6 +56,12 @@ class TestSigningIn:
             pytest.param("https://elsewhere.example/", "/", id="never to another site"),
             pytest.param("//elsewhere.example/", "/", id="nor by an address without a scheme"),
             pytest.param("javascript:alert(1)", "/", id="nor into a script"),
+            pytest.param("https:elsewhere.example", "/", id="nor by a scheme without slashes"),
+            pytest.param("\\\\elsewhere.example", "/", id="nor by backslashes"),
+            pytest.param("/\\elsewhere.example", "/", id="nor by a slash and a backslash"),
+            pytest.param("http://testserver@elsewhere.example/", "/", id="nor to a site that calls our name a user"),
+            pytest.param("\thttps://elsewhere.example/", "/", id="nor behind a tab"),
+            pytest.param("///elsewhere.example", "/", id="nor by three slashes"),
         ],
     )
     def test_it_leads(self, client, mira, target, goes_to):
