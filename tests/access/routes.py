@@ -10,6 +10,8 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from gpulayer_site.api import agents, people
 
+ROOTS = {"people": "api/v1/", "agents": "api/agent/v1/"}
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -48,14 +50,17 @@ def _walk(resolver: URLResolver, start: str) -> Iterator[str]:
 
 def _operations() -> dict[str, tuple[str, ...]]:
     """Methods by route. The documents of both APIs are called like operations: a token opens them too."""
-    found: dict[str, tuple[str, ...]] = {}
-    for api, root in ((people, "api/v1/"), (agents, "api/agent/v1/")):
-        found[f"{root}openapi.json"] = ("GET",)
-        for path, view in _views(api):
-            methods = tuple(method for operation in view.operations for method in operation.methods)
-            route = root + path.lstrip("/").replace("{path:", "<path:").replace("{", "<").replace("}", ">")
-            found[route] = methods
+    found: dict[str, tuple[str, ...]] = {f"{root}openapi.json": ("GET",) for root in ROOTS.values()}
+    for operation in operations():
+        route = route_of(operation)
+        found[route] = (*found.get(route, ()), *operation.methods)
     return found
+
+
+def route_of(operation: Any) -> str:
+    """The address of an operation, as the resolver calls it."""
+    path = operation.path.lstrip("/").replace("{path:", "<path:").replace("{", "<").replace("}", ">")
+    return ROOTS[operation.api.urls_namespace] + path
 
 
 def _views(api: Any) -> Iterator[tuple[str, Any]]:
