@@ -47,9 +47,7 @@ def new(request: HttpRequest) -> HttpResponse:
     """The form; what it means is shown before anything is saved."""
     now = timezone.now()
     if request.method != "POST":
-        form = ReservationForm(initial=initial_of(request.GET))
-        fitting = _fitting(request.user, request.GET.get("holder", ""))
-        return render(request, "scheduler/reservation_new.html", _page(form, {"fitting": fitting}))
+        return _asked_by_a_link(request, now)
     form = ReservationForm(with_fix(request.POST))
     checked = _checked(request, form, now)
     if form.is_valid() and not checked.get("conflict") and request.POST.get("seen") == form.seen:
@@ -66,6 +64,16 @@ def new(request: HttpRequest) -> HttpResponse:
             return _done(request, made)
     status = 200 if form.is_valid() and not checked.get("conflict") else UNPROCESSABLE
     return render(request, "scheduler/reservation_new.html", _page(form, checked), status=status)
+
+
+def _asked_by_a_link(request: HttpRequest, now: datetime) -> HttpResponse:
+    """The form with what the link says; if that is enough, also with what it would mean."""
+    initial = initial_of(request.GET)
+    enough = initial["worker"] and initial["holder"]
+    form = ReservationForm(initial if enough else None, initial=initial)
+    fitting = _fitting(request.user, request.GET.get("holder", ""))
+    context = {**(_checked(request, form, now) if enough else {}), "fitting": fitting}
+    return render(request, "scheduler/reservation_new.html", _page(form, context))
 
 
 @require_POST
@@ -193,7 +201,12 @@ def _conflict(overlap: OverlapError, zone: tzinfo, now: datetime) -> dict[str, A
 
 
 def _problems(form: SpanForm) -> list[str]:
-    return [str(text) for texts in form.errors.values() for text in texts]
+    named = {name: field.label or name.replace("_at", "").replace("_", " ") for name, field in form.fields.items()}
+    return [
+        f"{named[field]}: {text}" if field in named else str(text)
+        for field, texts in form.errors.items()
+        for text in texts
+    ]
 
 
 def _window(asked: Reservation) -> Window:
