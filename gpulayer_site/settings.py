@@ -187,6 +187,8 @@ GPULAYER_LOST_AFTER_SECONDS = read_seconds(env, "GPULAYER_LOST_AFTER_SECONDS", 3
 GPULAYER_CLAIM_SECONDS = read_seconds(env, "GPULAYER_CLAIM_SECONDS", 60)
 GPULAYER_OVERDUE_SECONDS = read_seconds(env, "GPULAYER_OVERDUE_SECONDS", 60)
 GPULAYER_WATCH_SECONDS = read_seconds(env, "GPULAYER_WATCH_SECONDS", 5)
+# So long before a reservation begins no job without a time limit is started on what it is for.
+GPULAYER_RESERVATION_NOTICE_SECONDS = read_seconds(env, "GPULAYER_RESERVATION_NOTICE", 24 * 3600)
 check_lease(lease=GPULAYER_LEASE_SECONDS, heartbeat=GPULAYER_HEARTBEAT_SECONDS)
 CELERY_BEAT_SCHEDULE["watch"] = {
     "task": "scheduler.watch",

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from scheduler.core.fleet import DeviceView, Fleet, TaskLoad, WorkerFacts, WorkerView
+from scheduler.core.fleet import DeviceView, Fleet, TaskLoad, Window, WorkerFacts, WorkerView
 from scheduler.core.spec import Origin
 
 COMPRESSION = 6
@@ -41,6 +41,17 @@ class TaskRecord(NamedTuple):
     disk_bytes: int
 
 
+class WindowRecord(NamedTuple):
+    """A reservation that has yet to begin. Instants are ISO 8601 texts."""
+
+    holder: str
+    starts_at: str
+    ends_at: str | None
+    devices: tuple[int, ...]
+    """Indices, sorted; empty: the whole worker."""
+    notice_s: int
+
+
 class WorkerRecord(NamedTuple):
     """One worker at one instant. `facts` is the key of an immutable row; everything else stands here."""
 
@@ -60,6 +71,22 @@ class WorkerRecord(NamedTuple):
     tasks: tuple[TaskRecord, ...]
     limits: tuple[tuple[str, int], ...] = ()
     """What operators set over the facts, by the facts' own names."""
+    upcoming: tuple[WindowRecord, ...] = ()
+    """By their starts."""
+
+
+_ALWAYS = len(WorkerRecord._fields) - len(WorkerRecord._field_defaults)
+
+
+def stated(record: WorkerRecord) -> tuple[Any, ...]:
+    """The fields that are written down: those that came later only where they say something.
+
+    So what is stored, and every digest of it, is the same as before there were any.
+    """
+    fields: tuple[Any, ...] = tuple(record)
+    while len(fields) > _ALWAYS and fields[-1] == ():
+        fields = fields[:-1]
+    return fields
 
 
 FleetRecord = Mapping[str, WorkerRecord]
@@ -68,8 +95,10 @@ Known = tuple[WorkerRecord, WorkerView]
 FactsById = Callable[[Iterable[int]], Mapping[int, WorkerFacts]]
 
 
-def fleet_of(records: FleetRecord, facts_by_id: FactsById, known: dict[str, Known] | None = None) -> Fleet:
-    """The core's fleet, made of records and the facts they name.
+def fleet_of(
+    records: FleetRecord, facts_by_id: FactsById, known: dict[str, Known] | None = None, *, at: datetime
+) -> Fleet:
+    """The core's fleet, made of records and the facts they name; `at` is the instant of the records.
 
     `known` remembers views between calls: of a worker that is as it was, the very same value is given again, by which
     the core knows that it has nothing new to learn of it.
@@ -81,7 +110,7 @@ def fleet_of(records: FleetRecord, facts_by_id: FactsById, known: dict[str, Know
         former = known.get(name)
         if former is None or former[0] != record:
             former = known[name] = (record, _viewed(name, record, facts[record.facts], former))
-        views.append(former[1])
+        views.append(replace(former[1], at=at) if record.upcoming else former[1])
     return Fleet(tuple(views))
 
 
@@ -111,7 +140,14 @@ def _facts_now(name: str, record: WorkerRecord, facts: WorkerFacts) -> WorkerFac
     return replace(
         facts, id=name, origin=Origin(record.origin), simulated=record.simulated, labels=record.labels,
         reserved_for=reserved_for, reserved_until=until, devices=_devices_now(record, facts.devices),
-        **dict(record.limits),  # type: ignore[arg-type]
+        upcoming=tuple(map(_window, record.upcoming)), **dict(record.limits),  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def _window(record: WindowRecord) -> Window:
+    return Window(
+        holder=record.holder, starts_at=datetime.fromisoformat(record.starts_at), ends_at=_instant(record.ends_at),
+        devices=record.devices, notice_s=record.notice_s,
     )  # fmt: skip
 
 
@@ -156,6 +192,11 @@ def applied(before: FleetRecord, delta: Mapping[str, WorkerRecord | None]) -> di
     return {name: record for name, record in after.items() if name not in delta or delta[name] is not None}
 
 
+def packed_delta(delta: Mapping[str, WorkerRecord | None]) -> bytes:
+    """The changes as they are written down."""
+    return packed({name: record and stated(record) for name, record in delta.items()})
+
+
 def packed(value: Any) -> bytes:
     """JSON, compressed."""
     text = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
@@ -175,6 +216,10 @@ def record_from(fields: list[Any]) -> WorkerRecord:
         devices=tuple(DeviceRecord(*device) for device in record.devices),
         tasks=tuple(TaskRecord(job_id, tuple(held), *amounts) for job_id, held, *amounts in record.tasks),
         limits=tuple((name, value) for name, value in record.limits),
+        upcoming=tuple(
+            WindowRecord(holder, starts_at, ends_at, tuple(held), notice_s)
+            for holder, starts_at, ends_at, held, notice_s in record.upcoming
+        ),
     )
 
 

@@ -18,7 +18,7 @@ from scheduler.core.fleet import Fleet
 from scheduler.facts import facts_by_id
 from scheduler.memory import remembered
 from scheduler.models import Reservation, Task
-from scheduler.records import DeviceRecord, Known, TaskRecord, WorkerRecord, fleet_of
+from scheduler.records import DeviceRecord, Known, TaskRecord, WindowRecord, WorkerRecord, fleet_of
 from workers.models import Device, Health, Intent, Label, LabelSource, Liveness, Worker
 
 IN_FLEET = Q(liveness__in=(Liveness.ONLINE, Liveness.SUSPECT, Liveness.LOST)) & ~Q(intent=Intent.RETIRED)
@@ -53,14 +53,16 @@ class FleetSnapshot:
 
     records: Mapping[str, WorkerRecord]
     keys: Mapping[str, WorkerKey]
+    at: datetime
+    """The instant."""
     silent: tuple[int, ...] = ()
     """Keys of the workers that are still called online, and have missed their heartbeats."""
 
-    def fleet(self) -> Fleet:
-        """As the core sees it."""
+    def fleet(self, at: datetime | None = None) -> Fleet:
+        """As the core sees it; `at`: as it saw it at an earlier instant at which the records were the same."""
         if len(_known) > 2 * len(self.records) + MOST_STRANGERS:
             _known.clear()
-        return fleet_of(self.records, facts_by_id, _known)
+        return fleet_of(self.records, facts_by_id, _known, at=at or self.at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class _Sides:
 
     labels: Mapping[int, tuple[tuple[str, str], ...]]
     whole: Mapping[int, Reservation]
+    upcoming: Mapping[int, tuple[WindowRecord, ...]]
     devices: Mapping[int, tuple[DeviceRecord, ...]]
     tasks: Mapping[int, tuple[TaskRecord, ...]]
 
@@ -85,6 +88,7 @@ def take_fleet(*, now: datetime, names: list[str] | None = None) -> FleetSnapsho
     return FleetSnapshot(
         records={row["name"]: _record(row, sides, now) for row in rows},
         keys={row["name"]: WorkerKey(row["pk"], row["version"]) for row in rows},
+        at=now,
         silent=tuple(row["pk"] for row in rows if row["liveness"] == Liveness.ONLINE and is_silent(row, now)),
     )
 
@@ -121,25 +125,43 @@ def _record(row: dict[str, Any], sides: _Sides, now: datetime) -> WorkerRecord:
         devices=sides.devices.get(pk, ()),
         tasks=sides.tasks.get(pk, ()),
         limits=tuple(sorted(row["limits"].items())),
+        upcoming=sides.upcoming.get(pk, ()),
     )
 
 
 def _sides(of_which: Q, now: datetime) -> _Sides:
     whole: dict[int, Reservation] = {}
     kept: dict[tuple[int, int], Reservation] = {}
-    for reservation in active_reservations(now).filter(of_which).order_by("-pk"):
+    ahead: defaultdict[int, list[WindowRecord]] = defaultdict(list)
+    for reservation in _live_reservations(now).filter(of_which).order_by("-pk"):
+        if reservation.starts_at > now:
+            ahead[reservation.worker_id].append(_window(reservation))
+            continue
         if not reservation.devices:
             whole[reservation.worker_id] = reservation
         for index in reservation.devices:
             kept[reservation.worker_id, index] = reservation
-    return _Sides(_labels(of_which), whole, _devices(of_which, kept), _tasks(of_which))
+    upcoming = {worker: tuple(sorted(windows, key=_first_to_begin)) for worker, windows in ahead.items()}
+    return _Sides(_labels(of_which), whole, upcoming, _devices(of_which, kept), _tasks(of_which))
 
 
-def active_reservations(now: datetime) -> Any:
-    """Reservations in force at `now`."""
-    return Reservation.objects.filter(
-        Q(ends_at__isnull=True) | Q(ends_at__gt=now), cancelled_at__isnull=True, starts_at__lte=now
+def _live_reservations(now: datetime) -> Any:
+    """Reservations in force at `now`, and those that are to begin."""
+    return Reservation.objects.filter(Q(ends_at__isnull=True) | Q(ends_at__gt=now), cancelled_at__isnull=True)
+
+
+def _window(reservation: Reservation) -> WindowRecord:
+    return WindowRecord(
+        holder=reservation.holder,
+        starts_at=reservation.starts_at.isoformat(),
+        ends_at=_text(reservation.ends_at),
+        devices=tuple(sorted(reservation.devices)),
+        notice_s=round(settings.GPULAYER_RESERVATION_NOTICE_SECONDS),
     )
+
+
+def _first_to_begin(window: WindowRecord) -> tuple[datetime, tuple[int, ...], str]:
+    return datetime.fromisoformat(window.starts_at), window.devices, window.holder
 
 
 def _labels(of_which: Q) -> dict[int, tuple[tuple[str, str], ...]]:

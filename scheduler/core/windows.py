@@ -40,6 +40,22 @@ def reaches_into(limit_s: int | None, window: Window, at: datetime) -> bool:
     return gap <= timedelta(seconds=window.notice_s) if limit_s is None else timedelta(seconds=limit_s) > gap
 
 
+def turns_with_time(limits: Iterable[int | None], windows: Iterable[Window], then: datetime, now: datetime) -> bool:
+    """Whether between the two instants a limit stops to fit before a window, or notice was given of one."""
+    each = tuple(windows)
+    return any(
+        reaches_into(limit, window, then) != reaches_into(limit, window, now)
+        for limit in set(limits)
+        for window in each
+    )
+
+
+def any_in_the_way(limits: Iterable[int | None], windows: Iterable[Window], at: datetime) -> bool:
+    """Whether some job may still run when some window begins, so that the time left is part of what it is told."""
+    each = tuple(windows)
+    return any(reaches_into(limit, window, at) for limit in set(limits) for window in each)
+
+
 def view_at(view: WorkerView, at: datetime | None) -> WorkerView:
     """One worker at an instant; None: without looking ahead."""
     upcoming = view.facts.upcoming

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
 from scheduler.core.decision import SchedulingDecision
 from scheduler.core.spec import QueueEntry
-from scheduler.records import FleetRecord
+from scheduler.records import FleetRecord, stated
 
 NOTHING = sha256().hexdigest()
 
 
-def view_digest(records: FleetRecord) -> str:
-    """Of everything that a pass saw of its fleet."""
-    return sha256(_spelled(dict(records))).hexdigest()
+def view_digest(records: FleetRecord, at: datetime) -> str:
+    """Of everything that a pass saw of its fleet; of its instant too, where reservations are to begin."""
+    ahead = any(record.upcoming for record in records.values())
+    seen = _spelled({name: stated(record) for name, record in records.items()})
+    return sha256(seen + (at.isoformat().encode() if ahead else b"")).hexdigest()
 
 
 def given_digest(planned: Iterable[Any]) -> str:
@@ -39,7 +42,8 @@ def and_given(before: str, planned: Any) -> str:
 
 def decision_digest(*, view: str, given: str, entry: QueueEntry, decision: SchedulingDecision) -> str:
     """Of one decision: what it was made from, and every candidate's verdict and codes."""
-    return sha256("\n".join((view, given, repr(entry), decision.fingerprint)).encode()).hexdigest()
+    own = "\nreserved_only" if entry.spec.placement.reserved_only else ""
+    return sha256("\n".join((view, given, repr(entry), decision.fingerprint + own)).encode()).hexdigest()
 
 
 def _spelled(value: Any) -> bytes:

@@ -15,7 +15,7 @@ from scheduler.core.devices import load_of
 from scheduler.core.schedule import PassResult
 from scheduler.memory import remembered, trim
 from scheduler.models import PassState, SchedulingPass
-from scheduler.records import FleetRecord, WorkerRecord, applied, changes, delta_from, packed, unpacked
+from scheduler.records import FleetRecord, WorkerRecord, applied, changes, delta_from, packed, packed_delta, unpacked
 from scheduler.services.lease import Lease
 
 KEYFRAME_EVERY = 64
@@ -103,7 +103,7 @@ def begin(
         queue_digest=queue_digest,
         view_digest=view_digest,
         keyframe=keyframe,
-        view=packed(changes(None, records) if keyframe else delta),
+        view=packed_delta(changes(None, records) if keyframe else delta),
         placements=packed(list(planned)),
         rules=rules_revision(),
     )

@@ -30,6 +30,7 @@ from scheduler.services.phases import Phases
 from scheduler.services.plans import Act, Plan, act_on, needs_refresh, plan_for
 from scheduler.services.silence import suspect
 from scheduler.services.summaries import Summaries
+from scheduler.services.turning import time_tells
 from scheduler.snapshot import FleetSnapshot, take_fleet
 
 log = logging.getLogger(__name__)
@@ -151,6 +152,7 @@ def _nothing_changed(before: SchedulingPass, fleet: FleetSnapshot, queue: Sequen
         and before.queue_digest == queue_digest(queue)
         and all(queued.latest for queued in queue)
         and ledger.seen_by(before) == fleet.records
+        and not time_tells(before, fleet, _entries(queue))
     )
 
 
@@ -169,7 +171,7 @@ def _confirm(before: SchedulingPass, snapshot: FleetSnapshot, queue: Sequence[Qu
     places = {entry.job_id: place for place, entry in enumerate(core.in_order_of_submission(_entries(queue)))}
     some = list(old.values())[:MOST_REFRESHED]
     summaries = Summaries()
-    results = core.run_pass(_entries(some), snapshot.fleet(), engine=_engine())
+    results = core.run_pass(_entries(some), snapshot.fleet(before.started_at), engine=_engine())
     plans = [
         plan_for(
             old[result.entry.job_id],
@@ -187,9 +189,9 @@ def _confirm(before: SchedulingPass, snapshot: FleetSnapshot, queue: Sequence[Qu
 def _decide(
     before: SchedulingPass | None, snapshot: FleetSnapshot, queue: Sequence[Queued], turn: _Turn
 ) -> SchedulingPass:
-    lease, clock, started_at = turn.lease, turn.clock, turn.clock()
+    lease, clock, started_at = turn.lease, turn.clock, snapshot.at
     with turn.phases.of("fleet"):
-        view, fleet = view_digest(snapshot.records), snapshot.fleet()
+        view, fleet = view_digest(snapshot.records, started_at), snapshot.fleet()
     plans, planned = _plans(queue, fleet, view, turn)
     number = before.number + 1 if before else 1
     with turn.phases.of("record"), transaction.atomic():

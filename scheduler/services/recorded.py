@@ -63,7 +63,7 @@ def view_seen_by(pass_row: SchedulingPass) -> Fleet:
     key = view_key(pass_row)
     fleet = _fleets.get(key)
     if fleet is None:
-        fleet = _fleets[key] = fleet_of(seen_by(pass_row), facts_by_id)
+        fleet = _fleets[key] = fleet_of(seen_by(pass_row), facts_by_id, at=pass_row.started_at)
         trim(_fleets, MOST_FLEETS)
     return fleet
 
@@ -75,8 +75,9 @@ def _expand(row: Decision) -> Recorded:
     fleet = fleet_after(before, view_seen_by(pass_row))
     decision = schedule(entry, fleet, entry.job_id)
     digest = decision_digest(
-        view=view_digest(seen_by(pass_row)), given=given_digest(before), entry=entry, decision=decision
-    )
+        view=view_digest(seen_by(pass_row), pass_row.started_at), given=given_digest(before), entry=entry,
+        decision=decision,
+    )  # fmt: skip
     return Recorded(
         row, pass_row, entry, fleet, decision, digest == row.digest, same_rules=pass_row.rules == rules_revision()
     )

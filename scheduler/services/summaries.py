@@ -11,6 +11,7 @@ from typing import Any
 
 from scheduler.core.decision import Outcome, SchedulingDecision
 from scheduler.core.explain import answer, short_answer
+from scheduler.core.reasons import Code
 from scheduler.core.spec import QueueEntry
 
 MOST_CLOSE = 100
@@ -27,11 +28,17 @@ class Summaries:
         """The job's summary; `given` is the digest of what was given to the jobs before it."""
         # What never fits doesn't fit whatever others hold.
         load = "" if decision.outcome is Outcome.UNSCHEDULABLE else given
-        key = (entry.spec.asked, entry.holders, entry.failed_on, decision.fingerprint, load)
+        key = (entry.spec.asked, _limit(entry, decision), entry.holders, entry.failed_on, decision.fingerprint, load)
         if key not in self._found:
             closely = len(self._found) < MOST_CLOSE
             self._found[key] = summary_of(entry, decision, closely=closely)
         return self._found[key]
+
+
+def _limit(entry: QueueEntry, decision: SchedulingDecision) -> int | None:
+    """The job's time limit, where it is part of what is said."""
+    said = any(Code.RESERVED_FROM in codes for _, codes in decision.evidence.parts())
+    return entry.spec.limit_s if said else None
 
 
 def summary_of(entry: QueueEntry, decision: SchedulingDecision, *, closely: bool) -> dict[str, Any]:
