@@ -8,12 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from scheduler.core.codec import canonical_bytes
 from scheduler.models import Attempt, Event, Job, Task
 from workers.models import Credential, Liveness, Worker
 from workers.models.worker import LIVE
 from workers.refusals import NotFound, Refused
+from workers.services.trail import note_refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,16 @@ def worker_of(*, credential: Credential, task_id: int) -> Worker:
     mine = Worker.objects.filter(LIVE | Q(liveness=Liveness.REVOKED), credential=credential, tasks=task_id)
     worker = mine.first()
     if worker is None:
+        _note_stranger(credential, task_id)
         raise NotFound(f"no task {task_id} for this worker", code="no_such_task")
     return worker
+
+
+def _note_stranger(credential: Credential, task_id: int) -> None:
+    """Write down that a worker spoke of a task of another one, which honest agents never do."""
+    if Task.objects.filter(pk=task_id).exists():
+        name = credential.workers.order_by("pk").values_list("name", flat=True).first() or credential.prefix
+        note_refusal(actor=f"worker:{name}", subject=f"task {task_id}", reason="not_its_task", now=timezone.now())
 
 
 def held(*, credential: Credential, task_id: int, fence: int, epoch: int) -> Held:

@@ -61,6 +61,7 @@ def test_another_workers_task_is_not_there(other: Caller, theirs: Placed) -> Non
             assert answer.status_code == 404, (path, answer.content)
             assert b"hush-hush" not in answer.content
     assert Task.objects.filter(pk=theirs.task).values().get() == before
+    assert Event.objects.filter(verb="refused", actor="worker:w2", after="not_its_task").exists(), "it is written down"
 
 
 def test_it_is_answered_like_a_task_that_there_is_not(other: Caller, theirs: Placed) -> None:
