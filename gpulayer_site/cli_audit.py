@@ -71,7 +71,8 @@ def verify(anchors: tuple[str, ...], as_json: bool) -> None:
     else:
         for finding in checked["findings"]:
             click.echo(f"NO    {finding['text']}")
-        click.echo(f"{checked['events']:,} events under {checked['seals']:,} seals, {_verdict(checked['findings'])}")
+        under = f"{checked['seals']:,} seal{'' if checked['seals'] == 1 else 's'}"
+        click.echo(f"{checked['events']:,} events under {under}, {_verdict(checked['findings'])}")
         if checked["seals"]:
             click.echo(f"sealed up to {checked['upto']}:{checked['digest']}")
     if checked["findings"]:

@@ -20,7 +20,7 @@ journal = logging.getLogger(__name__)
 ACCESS, REFUSED = "access", "refused"
 """Kind and verb of every refusal."""
 KINDS = (
-    "job", "attempt", "task", "worker", "device", "label", "reservation", "notice", "token", "server", "trail",
+    "job", "attempt", "task", "worker", "device", "label", "reservation", "notice", "token", "server", "site", "trail",
     "user", "team", ACCESS,
 )  # fmt: skip
 """What events are about."""
