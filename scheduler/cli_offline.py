@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
@@ -29,9 +30,15 @@ from scheduler.offline import (
     turn_of,
     why_not_alone,
 )
+from workers.cli_times import INSTANT
 
 WRONG = 2
 _FILE = click.Path(path_type=Path)
+_AT = click.option(
+    "--at",
+    type=INSTANT,
+    help="From when reservations are looked at that have yet to begin; left out: as the workers say (seen_at), or now.",
+)
 _OUTCOMES = {Outcome.PLACED: "placed", Outcome.WAITING: "waiting", Outcome.UNSCHEDULABLE: "never fits"}
 Decided = Iterator[tuple[QueueEntry, SchedulingDecision]]
 
@@ -51,8 +58,16 @@ Decided = Iterator[tuple[QueueEntry, SchedulingDecision]]
     help="With --explain, how checks are counted: by gpu, tier, torch, worker or label:KEY.",
 )
 @click.option("--rollup", is_flag=True, help="What keeps the queue waiting, and what would let most of it start.")
+@_AT
 def schedule(
-    workers: Path, jobs: Path, as_json: bool, as_lines: bool, explain: str | None, grouping: str, rollup: bool
+    workers: Path,
+    jobs: Path,
+    as_json: bool,
+    as_lines: bool,
+    explain: str | None,
+    grouping: str,
+    rollup: bool,
+    at: datetime | None,
 ) -> None:
     """Decide jobs against workers from files: one pass of the real rules, in the order of submission.
 
@@ -67,7 +82,7 @@ def schedule(
     if rollup and (explain is not None or as_lines):
         raise click.UsageError("--rollup speaks of the whole queue: give it without --explain and --jsonl")
     try:
-        given = read_given(workers, jobs)
+        given = read_given(workers, jobs, at)
     except WrongDocumentsError as error:
         _refuse(error.complaints)
     if explain is not None:
@@ -87,14 +102,15 @@ def schedule(
 @click.option("--worker", required=True, type=_FILE, help="One worker document.")
 @click.option("--job", required=True, type=_FILE, help="One job document.")
 @click.option("--json", "as_json", is_flag=True, help="Every check as JSON.")
-def compat(worker: Path, job: Path, as_json: bool) -> None:
+@_AT
+def compat(worker: Path, job: Path, as_json: bool, at: datetime | None) -> None:
     """Say of one worker and one job which checks pass, which fail and why, and which are not asked.
 
     Beside each: what is required and what there is; at the end what would have to give. The exit code is 0 whatever
     comes out, and 2 for documents that are wrong.
     """
     try:
-        entry, view = read_pair(worker, job)
+        entry, view = read_pair(worker, job, at)
     except WrongDocumentsError as error:
         _refuse(error.complaints)
     found = why_not_alone(entry, view)

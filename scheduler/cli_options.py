@@ -62,6 +62,7 @@ _WHERE = (
     click.option("--fallback", multiple=True, metavar="TARGET", help="Tried next, in this order."),
     click.option("--worker", multiple=True, metavar="ID", help="Only these workers."),
     click.option("--label", multiple=True, type=PAIR, help="Only workers with this label."),
+    click.option("--reserved-only", is_flag=True, default=None, help="Only what is reserved for it, you or your team."),
 )
 _FIELDS = {
     "name": "name", "target": "target", "gpus": "resources.gpus", "gpu_memory": "resources.gpu_memory_gb",
@@ -69,6 +70,7 @@ _FIELDS = {
     "cpu_cores": "resources.cpu_cores", "memory": "resources.memory_gb", "disk": "resources.disk_gb",
     "environment": "runtime.environment", "python": "runtime.python", "require": "runtime.frameworks",
     "fallback": "fallback_targets", "worker": "placement.worker_ids", "label": "placement.worker_labels",
+    "reserved_only": "placement.reserved_only",
 }  # fmt: skip
 _NUMBERS = ("gpu_memory", "cpu_cores", "memory", "disk")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -20,6 +21,7 @@ from scheduler.core.schedule import run_pass
 from scheduler.core.spec import QueueEntry
 from scheduler.core.why import Grounds, Why, to_document, why
 from scheduler.core.why_not import WhyNot, why_not
+from scheduler.core.windows import seen_at
 from scheduler.documents import read_located
 from scheduler.memory import no_search_for_cycles
 
@@ -45,13 +47,19 @@ class Given:
     queue: tuple[QueueEntry, ...]
 
 
-def read_given(workers: Path, jobs: Path) -> Given:
-    """Both files; raises `WrongDocumentsError` with everything that is wrong in either."""
+def read_given(workers: Path, jobs: Path, at: datetime | None = None) -> Given:
+    """Both files; raises `WrongDocumentsError` with everything that is wrong in either.
+
+    `at` is the instant from which upcoming reservations are looked at; without it the latest that a worker's document
+    states as `seen_at`, and where none does, the present one.
+    """
     views, entries = _File(workers, _worker, "id"), _File(jobs, _entry, "job_id")
     complaints = (*views.complaints(), *entries.complaints())
     if complaints:
         raise WrongDocumentsError(complaints)
-    fleet = Fleet(tuple(sorted(views.values.values(), key=lambda worker: worker.id)))
+    workers_read = sorted(views.values.values(), key=lambda worker: worker.id)
+    stated = at or max((view.at for view in workers_read if view.at is not None), default=None)
+    fleet = Fleet(tuple(seen_at(workers_read, stated or datetime.now(UTC))))
     return Given(fleet, tuple(entries.values.values()))
 
 
@@ -102,9 +110,9 @@ def _entry(document: object, number: int) -> tuple[str, QueueEntry]:
     return entry.job_id, entry
 
 
-def read_pair(worker: Path, job: Path) -> tuple[QueueEntry, WorkerView]:
+def read_pair(worker: Path, job: Path, at: datetime | None = None) -> tuple[QueueEntry, WorkerView]:
     """One job and one worker; raises `WrongDocumentsError`, also for files that hold more or less than one."""
-    given = read_given(worker, job)
+    given = read_given(worker, job, at)
     held = ((worker, len(given.fleet.workers), "worker"), (job, len(given.queue), "job"))
     wrong = tuple(f"{path}: found {number:,} {what}s; expected one" for path, number, what in held if number != 1)
     if wrong:

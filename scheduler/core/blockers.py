@@ -18,6 +18,7 @@ from scheduler.core.gang import members
 from scheduler.core.reasons import Code, Reason
 from scheduler.core.scene import Scene
 from scheduler.core.sentences import sentence
+from scheduler.core.windows import view_at
 from scheduler.core.words import Clock, in_utc
 
 MOST_SHOWN = 12
@@ -124,10 +125,12 @@ def _not_before(view: WorkerView, ends: Ends, gpus: int) -> datetime | None:
 
 
 def _instants(view: WorkerView, ends: Ends) -> Iterator[datetime]:
-    """Every known instant at which something of this worker comes free."""
+    """Every known instant at which something of this worker comes free, or is kept for somebody from then on."""
     held = [ends.get(task.job_id) for task in view.tasks]
     kept = [device.reserved_until for device in view.facts.devices or ()]
-    yield from (instant for instant in (*held, view.facts.reserved_until, *kept) if instant is not None)
+    ahead = view.facts.upcoming if view.at is not None else ()
+    turns = [instant for window in ahead for instant in (window.starts_at, window.ends_at)]
+    yield from (instant for instant in (*held, view.facts.reserved_until, *kept, *turns) if instant is not None)
 
 
 def _free_at(scene: Scene, view: WorkerView, ends: Ends, bound: datetime) -> datetime | None:
@@ -141,7 +144,7 @@ def _free_at(scene: Scene, view: WorkerView, ends: Ends, bound: datetime) -> dat
 
 
 def at_that_time(view: WorkerView, ends: Ends, instant: datetime) -> WorkerView:
-    """The worker without the tasks and reservations that have ended by then, as far as that is known."""
+    """The worker without the tasks and reservations that have ended by then, and with those that have begun."""
 
     def over(end: datetime | None) -> bool:
         return end is not None and end <= instant
@@ -154,7 +157,8 @@ def at_that_time(view: WorkerView, ends: Ends, instant: datetime) -> WorkerView:
     facts = replace(facts, devices=devices)
     if over(facts.reserved_until):
         facts = replace(facts, reserved_for=None, reserved_until=None)
-    return replace(view, facts=facts, tasks=tuple(task for task in view.tasks if not over(ends.get(task.job_id))))
+    view = replace(view, facts=facts, tasks=tuple(task for task in view.tasks if not over(ends.get(task.job_id))))
+    return view_at(view, None if view.at is None else max(view.at, instant))
 
 
 def _start(scene: Scene, times: Mapping[str, datetime]) -> tuple[str, ...]:

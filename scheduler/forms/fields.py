@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from scheduler.core.spec import Accelerator, FallbackWhen, MemoryKind, OnUnschedulable, Origin, Policy
-from scheduler.forms.kinds import ARGV, FRAMEWORKS, ITEMS, LABELS, NUMBER, PAIRS, SECONDS, SECRETS, TEXT, Kind
+from scheduler.forms.kinds import ARGV, FRAMEWORKS, ITEMS, LABELS, NUMBER, PAIRS, SECONDS, SECRETS, TEXT, TRUTH, Kind
 
 Choices = tuple[tuple[str, str], ...]
 
@@ -73,6 +73,9 @@ FIELDS: tuple[Field, ...] = (
           help="Ids, comma-separated"),
     Field("worker_labels", "placement.worker_labels", "Labels", LABELS, placeholder="zone=a",
           help="key=value, comma-separated; all must match"),
+    Field("reserved_only", "placement.reserved_only", "Reservations", TRUTH, choices=(
+        ("", "any worker that fits"),
+        ("true", "only what is reserved for it"))),
     Field("os", "resources.os", "Operating system", placeholder="any"),
     Field("arch", "resources.arch", "Architecture", placeholder="any"),
     Field("cpu_cores", "resources.cpu_cores", "CPU cores", NUMBER, least=True),
@@ -109,7 +112,8 @@ GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "gpus", "gpu_memory_gb", "gpu_models", "compute_capability", "accelerator", "gpu_memory_kind")),
     ("host", "What else it needs", ("cpu_cores", "memory_gb", "disk_gb", "os", "arch", "python", "frameworks")),
     ("where", "Where it may run", (
-        "target", "fallback_1", "fallback_2", "fallback_when", "worker_labels", "worker_ids", "provider", "region")),
+        "target", "fallback_1", "fallback_2", "fallback_when", "worker_labels", "worker_ids", "provider", "region",
+        "reserved_only")),
     ("more", "More", ("timeout_s", "policy", "on_unschedulable", "retries_max", "retries_on", "lease_s")),
 )  # fmt: skip
 """(key, heading, field names) in the order of the page."""

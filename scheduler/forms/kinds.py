@@ -94,6 +94,11 @@ def _frameworks(raw: str) -> dict[str, str]:
     return found
 
 
+def _truth(raw: str) -> Any:
+    """True or false, else the text itself: the parser then says what is wrong with it."""
+    return {"true": True, "false": False}.get(raw, raw)
+
+
 def _pairs_shown(between: str, separator: str) -> Callable[[Any], str]:
     return lambda value: separator.join(f"{name}{between}{item}".strip() for name, item in value.items())
 
@@ -106,4 +111,5 @@ ITEMS = Kind(_items, ", ".join)
 PAIRS = Kind(lambda raw: _pairs(_lines(raw)), _pairs_shown("=", "\n"))
 SECRETS = Kind(lambda raw: _pairs(_lines(raw), hidden=True), lambda value: "")
 LABELS = Kind(lambda raw: _pairs(_items(raw)), _pairs_shown("=", ", "))
+TRUTH = Kind(_truth, lambda value: str(value).lower())
 FRAMEWORKS = Kind(_frameworks, _pairs_shown(" ", "\n"))
