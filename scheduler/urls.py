@@ -43,6 +43,7 @@ urlpatterns = [
     path("jobs/<slug:job_id>/outputs/<int:number>", outputs.download, name="job-output"),
     path("jobs/<slug:job_id>/act/extend", holds.extend, name="job-extend"),
     path("jobs/<slug:job_id>/act/<slug:key>", acts.act, name="job-act"),
+    path("fleet/retire", leaving.retire_many, name="fleet-retire"),
     path("what-if", whatif.fragment, name="what-if"),
     path("workers/<str:name>/retire", leaving.retire, name="worker-retire"),
     path("jobs/<slug:job_id>/log", log.log, name="job-log"),

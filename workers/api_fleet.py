@@ -10,7 +10,7 @@ from ninja import Path, Router
 from pydantic import Field
 
 from workers import services
-from workers.api import actor_of, operators_only
+from workers.api import DrainIn, actor_of
 from workers.models import Worker
 from workers.services.limits import limits_of
 from workers.services.operator_labels import SaidLabel, labels_of
@@ -34,6 +34,18 @@ class LabelsIn(Body):
 
 
 class ManyLabelsIn(LabelsIn):
+    """The same for all of these workers, or for none of them."""
+
+    workers: Names
+
+
+class ManyIn(Body):
+    """All of these workers, or none of them."""
+
+    workers: Names
+
+
+class ManyDrainsIn(DrainIn):
     """The same for all of these workers, or for none of them."""
 
     workers: Names
@@ -96,7 +108,6 @@ def get_labels(request: HttpRequest, name: Path[str]) -> Any:
 @router.post("workers/{name}/labels", response={200: LabelsOut, **refusals(403, 404, body=True)})
 def change_labels(request: HttpRequest, name: Path[str], payload: LabelsIn) -> Any:
     """Set and take off an operator's labels. Operators may."""
-    operators_only(request)
     worker = services.live_worker(name)
     _change([worker], payload, request)
     return _labels(worker)
@@ -105,9 +116,25 @@ def change_labels(request: HttpRequest, name: Path[str], payload: LabelsIn) -> A
 @router.post("worker-labels", response={200: ChangedOut, **refusals(403, 404, body=True)})
 def change_many_labels(request: HttpRequest, payload: ManyLabelsIn) -> Any:
     """The same for many workers at once. Operators may."""
-    operators_only(request)
     workers = services.live_workers_named(payload.workers)
     changed = set(_change(workers, payload, request))
+    return {"changed": [worker.name for worker in workers if worker.pk in changed]}
+
+
+@router.post("worker-drains", response={200: ChangedOut, **refusals(403, 404, body=True)})
+def drain_many(request: HttpRequest, payload: ManyDrainsIn) -> Any:
+    """Give all of these workers no more work. Operators may."""
+    workers = services.live_workers_named(payload.workers)
+    ids, more = [worker.pk for worker in workers], payload.model_dump(exclude={"workers"})
+    changed = set(services.drain_all(ids, actor=actor_of(request), now=timezone.now(), **more))
+    return {"changed": [worker.name for worker in workers if worker.pk in changed]}
+
+
+@router.post("worker-undrains", response={200: ChangedOut, **refusals(403, 404, body=True)})
+def undrain_many(request: HttpRequest, payload: ManyIn) -> Any:
+    """Let all of these workers have work again. Operators may."""
+    workers = services.live_workers_named(payload.workers)
+    changed = set(services.undrain_all([worker.pk for worker in workers], actor=actor_of(request), now=timezone.now()))
     return {"changed": [worker.name for worker in workers if worker.pk in changed]}
 
 
@@ -120,7 +147,6 @@ def get_limits(request: HttpRequest, name: Path[str]) -> Any:
 @router.post("workers/{name}/limits", response={200: LimitsOut, **refusals(403, 404, body=True)})
 def change_limits(request: HttpRequest, name: Path[str], payload: LimitsIn) -> Any:
     """Set limits over the agent's word, or leave them to it again. Operators may."""
-    operators_only(request)
     wanted = payload.model_dump(exclude_unset=True)
     worker = services.live_worker(name)
     services.set_limits([worker.pk], limits=wanted, actor=actor_of(request), now=timezone.now())

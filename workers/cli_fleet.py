@@ -82,63 +82,68 @@ def _set(names: list[str], labels: dict[str, str], removed: list[str], as_json: 
         click.echo("nothing to change: they have these labels already")
 
 
+NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...")
+
+
 @click.command()
-@click.argument("name")
+@NAMES
 @click.option("--reason", "--note", "note", default="", help="Why; shown to everybody.")
 @click.option("--until", type=INSTANT, help="When it is to be empty: 18:00, 2026-12-01 18:00, or ISO 8601.")
 @click.option("--stop", is_flag=True, help="Stop what still runs then; else it is waited for.")
 @DRY_RUN
 @AS_JSON
-def drain(name: str, note: str, until: datetime | None, stop: bool, dry_run: bool, as_json: bool) -> None:
-    """Give a worker no more work.
+def drain(names: tuple[str, ...], note: str, until: datetime | None, stop: bool, dry_run: bool, as_json: bool) -> None:
+    """Give workers no more work.
 
     What runs there runs on. With --until and --stop what still runs at that
     time is stopped like a cancelled job, and goes back to the queue as its
-    retries say. `gpulayer worker undrain` lets it have work again.
+    retries say. `gpulayer worker undrain` lets them have work again.
 
     \b
     Examples:
       gpulayer worker drain gpu-07 --reason "new fans"
-      gpulayer worker drain gpu-07 --until 18:00 --stop
+      gpulayer worker drain gpu-07 gpu-08 --until 18:00 --stop
       gpulayer worker drain gpu-07 --dry-run
     """
     if stop and until is None:
         raise click.UsageError("--stop needs --until: when is what still runs to be stopped?")
     if dry_run:
-        tell_what_if({"workers": [name], "drain": True}, as_json=as_json)
+        tell_what_if({"workers": names, "drain": True}, as_json=as_json)
         return
-    document = {"note": note, "until": until.isoformat() if until else None, "stop": stop}
-    answer = connect().post(_path(name, "drain"), document)
+    document = {"workers": names, "note": note, "until": until.isoformat() if until else None, "stop": stop}
+    answer = connect().post("worker-drains", document)
     if as_json:
         write_json(answer)
         return
+    one = len(names) == 1
     then = (
         ""
         if until is None
         else f"; what still runs at {until.astimezone():%Y-%m-%d %H:%M} is " + ("stopped" if stop else "waited for")
     )
-    click.echo(f"{name} is draining: it gets no more work{then}")
+    what = "is draining: it gets" if one else "are draining: they get"
+    click.echo(f"{clip_list(names)} {what} no more work{then}")
 
 
 @click.command()
-@click.argument("name")
+@NAMES
 @DRY_RUN
 @AS_JSON
-def undrain(name: str, dry_run: bool, as_json: bool) -> None:
-    """Let a drained worker have work again.
+def undrain(names: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
+    """Let drained workers have work again.
 
     \b
     Example:
       gpulayer worker undrain gpu-07
     """
     if dry_run:
-        tell_what_if({"workers": [name], "drain": False}, as_json=as_json)
+        tell_what_if({"workers": names, "drain": False}, as_json=as_json)
         return
-    answer = connect().post(_path(name, "undrain"))
+    answer = connect().post("worker-undrains", {"workers": names})
     if as_json:
         write_json(answer)
     else:
-        click.echo(f"{name} may have work again")
+        click.echo(f"{clip_list(names)} may have work again")
 
 
 @click.command()

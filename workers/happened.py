@@ -8,7 +8,7 @@ from datetime import datetime
 from workers.models import Event
 
 MOST = 8
-VERBS = ("liveness", "intent", "health", "device health", "stray", "offered", "accepted", "machine_conflict")
+VERBS = ("liveness", "intent", "limits", "health", "device health", "stray", "offered", "accepted", "machine_conflict")
 """What people want to know of; registrations and the like are the agent's daily bread."""
 
 
@@ -36,6 +36,10 @@ def _what(event: Event) -> str:
         return "has less from now on"
     if event.verb == "machine_conflict":
         return "another machine used its credential"
+    if event.verb == "limits":
+        return f"limits: {event.before} → {event.after}"
+    if event.before == event.after:
+        return f"{event.after} again, with another reason or deadline"
     subject = f"device {event.detail.get('device')}: " if event.verb == "device health" else ""
     return f"{subject}{event.before or 'unknown'} → {event.after}"
 

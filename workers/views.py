@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET
 
 from scheduler.core.fleet import WorkerView
 from scheduler.core.spec import Origin
@@ -20,6 +18,7 @@ from workers.models import Worker
 from workers.paging import asked_of, by_key, link
 from workers.picking import FILTERS
 from workers.queries import STATES, found_workers, live_workers, state_counts
+from workers.roles import is_operator
 from workers.rows import WorkerRow
 from workers.rows_devices import device_rows
 from workers.services import conflicts
@@ -34,12 +33,10 @@ TasksOn = Callable[..., Sequence[Any]]
 """The tasks on a worker, by its key, as a user may see them; all of them where no user is named, as for operators:
 each with `job_id`, `name`, `owner`, `devices`, `since`, `state`."""
 
-BULK = (("labels", "Labels…"), ("drain", "Drain…"), ("undrain", "Undrain…"))
+BULK = (("labels", "Labels…"), ("drain", "Drain…"), ("undrain", "Undrain…"), ("retire", "Retire…"))
 """What can be done with many at once."""
 
 
-@require_GET
-@login_required
 def worker_list(request: HttpRequest, views_of: ViewsOf, **_: Any) -> HttpResponse:
     """Every worker with its devices, a page at a time."""
     asked = asked_of(request.GET, FILTERS)
@@ -76,8 +73,6 @@ def _tabs(filters: Mapping[str, str]) -> list[dict[str, str]]:
     ]
 
 
-@require_GET
-@login_required
 def worker(request: HttpRequest, name: str, views_of: ViewsOf, tasks_on: TasksOn, **_: Any) -> HttpResponse:
     """One worker: its devices and who holds them, what it has, and what nobody knows of it."""
     found = get_object_or_404(live_workers().select_related("facts", "credential"), name=name)
@@ -91,7 +86,7 @@ def worker(request: HttpRequest, name: str, views_of: ViewsOf, tasks_on: TasksOn
         "offer": offer_of(found),
         "lately": lately(found.name),
         "labels": labels_of(found),
-        **(_for_operators(found) if request.user.is_staff else {}),
+        **(_for_operators(found) if is_operator(request.user) else {}),
     }
     return respond(request, page="workers/worker.html", fragment="workers/_worker.html", context=context)
 

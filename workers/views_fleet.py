@@ -8,14 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_http_methods
 
 from scheduler.core.quantities import size_document
 from workers import asked, services
@@ -25,7 +22,6 @@ from workers.models import Worker
 from workers.picking import Picked, picked_of, picked_one
 from workers.proposed import Change
 from workers.refusals import NotFound, Refused
-from workers.roles import is_operator
 from workers.services.limits import FOREIGN, TASKS, limits_of
 from workers.services.operator_labels import labels_of
 
@@ -44,11 +40,13 @@ class Form:
     fields: str
     save: Callable[[Picked, Asked, HttpRequest, datetime], str]
     danger: bool = False
+    leaves: bool = False
+    """The workers have no page afterwards."""
 
 
 def _label(picked: Picked, said: Asked, request: HttpRequest, now: datetime) -> str:
     changed = services.change_labels(
-        picked.ids, labels=said.change.labels, removed=said.change.unlabels, actor=_actor(request), now=now,
+        picked.ids, labels=said.change.labels, removed=said.change.unlabels, actor=actor_of(request), now=now,
         created_by=request.user,
     )  # fmt: skip
     return f"Labels of {_count(picked, changed)} are changed."
@@ -56,18 +54,18 @@ def _label(picked: Picked, said: Asked, request: HttpRequest, now: datetime) -> 
 
 def _drain(picked: Picked, said: Asked, request: HttpRequest, now: datetime) -> str:
     services.drain_all(
-        picked.ids, note=said.note, until=said.until, stop=said.stop, actor=_actor(request), now=now
+        picked.ids, note=said.note, until=said.until, stop=said.stop, actor=actor_of(request), now=now
     )  # fmt: skip
     return f"{picked.words} {'is' if len(picked.ids) == 1 else 'are'} draining: no more work goes there."
 
 
 def _undrain(picked: Picked, said: Asked, request: HttpRequest, now: datetime) -> str:
-    services.undrain_all(picked.ids, actor=_actor(request), now=now)
+    services.undrain_all(picked.ids, actor=actor_of(request), now=now)
     return f"{picked.words} may have work again."
 
 
 def _limit(picked: Picked, said: Asked, request: HttpRequest, now: datetime) -> str:
-    changed = services.set_limits(picked.ids, limits=said.change.limits, actor=_actor(request), now=now)
+    changed = services.set_limits(picked.ids, limits=said.change.limits, actor=actor_of(request), now=now)
     return f"Limits of {_count(picked, changed)} are changed."
 
 
@@ -82,32 +80,32 @@ FORMS: Mapping[str, Form] = {
 }
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
 def one(request: HttpRequest, name: str, kind: str, what_if: WhatIf, tasks_on: TasksOn, **_: Any) -> HttpResponse:
     """A form for one worker."""
-    _operators_only(request)
     try:
         picked = picked_one(name)
     except NotFound as refusal:
         raise Http404(refusal.detail) from refusal
-    return _answer(request, FORMS[kind], picked, what_if, tasks_on)
+    return answer(request, FORMS[kind], picked, what_if, tasks_on)
 
 
-@require_http_methods(["GET", "POST"])
-@login_required
 def many(request: HttpRequest, kind: str, what_if: WhatIf, tasks_on: TasksOn, **_: Any) -> HttpResponse:
     """The same for those that were picked in the list."""
-    _operators_only(request)
+    return of_many(request, FORMS[kind], what_if, tasks_on)
+
+
+def of_many(request: HttpRequest, form: Form, what_if: WhatIf, tasks_on: TasksOn) -> HttpResponse:
+    """This form for those that were picked in the list."""
     try:
         picked = picked_of(_data(request))
     except Refused as refusal:
         messages.error(request, f"Not done: {refusal.detail}.")
         return redirect("workers")
-    return _answer(request, FORMS[kind], picked, what_if, tasks_on)
+    return answer(request, form, picked, what_if, tasks_on)
 
 
-def _answer(request: HttpRequest, form: Form, picked: Picked, what_if: WhatIf, tasks_on: TasksOn) -> HttpResponse:
+def answer(request: HttpRequest, form: Form, picked: Picked, what_if: WhatIf, tasks_on: TasksOn) -> HttpResponse:
+    """The form with what it would change; a POST without `preview` saves it."""
     now, data = timezone.now(), _data(request)
     if request.method == "GET" and form.kind == "limits":
         data = _limits_now(picked)
@@ -118,7 +116,7 @@ def _answer(request: HttpRequest, form: Form, picked: Picked, what_if: WhatIf, t
             messages.success(request, form.save(picked, said, request, now))
         except Refused as refusal:
             messages.error(request, f"Not done: {refusal.detail}.")
-        return redirect(_back(picked))
+        return redirect(reverse("workers") if form.leaves else _back(picked))
     problems = said.problems if request.method == "POST" or data.get("label") else ()
     status = 422 if saves and said.problems else 200
     context = _context(form, picked, said, what_if(request, said.change) if not said.problems else "", tasks_on)
@@ -178,10 +176,6 @@ def _count(picked: Picked, changed: Sequence[int]) -> str:
     return picked.words if len(picked.ids) == 1 else f"{len(changed):,} of {picked.words}"
 
 
-def _actor(request: HttpRequest) -> str:
+def actor_of(request: HttpRequest) -> str:
+    """Who did it, for events."""
     return f"user:{request.user.get_username()}"
-
-
-def _operators_only(request: HttpRequest) -> None:
-    if not is_operator(request.user):
-        raise PermissionDenied("only operators may do this with workers")

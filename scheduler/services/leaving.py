@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -13,6 +14,7 @@ from workers.services.credentials import retire
 from workers.services.intent import live_worker
 
 NAMED = 5
+MOST_AT_ONCE = 1_000
 
 
 @transaction.atomic
@@ -30,3 +32,12 @@ def retire_worker(*, name: str, actor: str, now: datetime) -> Worker:
         what = f"{', '.join(jobs[:NAMED])}{more}"
         raise Refused("still_in_use", f"{name} still runs {what}; drain it and wait, or revoke its credential")
     return retire(name=name, actor=actor, now=now)
+
+
+@transaction.atomic
+def retire_workers(*, names: Sequence[str], actor: str, now: datetime) -> None:
+    """Take all of these out for good, or none of them. Raises as `retire_worker`, Refused `too_many` (422)."""
+    if len(names) > MOST_AT_ONCE:
+        raise Refused("too_many", f"{len(names):,} workers; at most {MOST_AT_ONCE:,} are retired at once", status=422)
+    for name in sorted(names):
+        retire_worker(name=name, actor=actor, now=now)

@@ -89,3 +89,13 @@ def test_notices(cli: Commands) -> None:
     assert "Power cut" in cli("notice", "list").stdout
     assert cli("notice", "end", row.pk).stdout == f"notice {row.pk} is down\n"
     assert cli.json("notice", "list") == []
+
+
+def test_many_are_drained_and_undrained_or_none(cli: Commands, a_machine: Callable[..., Worker]) -> None:
+    for name in ("gpu-07", "gpu-08"):
+        a_machine(name)
+    assert cli("worker", "drain", "gpu-07", "nobody").exit_code == 1
+    assert set(Worker.objects.values_list("intent", flat=True)) == {"active"}
+    done = cli("worker", "drain", "gpu-07", "gpu-08", "--reason", "move")
+    assert done.stdout == "gpu-07, gpu-08 are draining: they get no more work\n"
+    assert cli.json("worker", "undrain", "gpu-07", "gpu-08") == {"changed": ["gpu-07", "gpu-08"]}

@@ -116,3 +116,15 @@ class TestMany:
         assert 'form="bulk"' in shown(operator, "/workers", q="w1")
         assert "/fleet/labels?all=1&amp;q=w1&amp;count=1" in shown(operator, "/workers", q="w1")
         assert 'form="bulk"' not in shown(page, "/workers")
+
+    def test_ticked_workers_are_retired_all_or_none(self, operator: Client) -> None:
+        for name in ("w1", "w2"):
+            a_worker(name)
+        a_job(placement={"worker_ids": ["w2"]})
+        a_pass(timezone.now())
+        assert "Retire 2 workers?" in shown(operator, "/fleet/retire", worker=["w1", "w2"])
+        late = operator.post("/fleet/retire", {"worker": ["w1", "w2"]}, follow=True)
+        assert "w2 still runs" in late.content.decode()
+        assert not Worker.objects.filter(intent="retired").exists()
+        done = operator.post("/fleet/retire", {"worker": ["w1"]}, follow=True)
+        assert "w1 is retired." in done.content.decode()
