@@ -41,7 +41,9 @@ _MADE = {**refusals(403, 404, 409, body=True), 409: OverlapOut}
 @router.get("reservations", response={200: ReservationsOut, **refusals()})
 def list_reservations(request: HttpRequest, asked: Query[ReservationsAsked]) -> Any:
     """Reservations, newest first; `live` are those in force and to come. `q` is part of a worker, holder or note."""
-    rows = matching(in_phase(asked.state, timezone.now()), q=asked.q, kind=asked.kind or "", worker=asked.worker)
+    rows = matching(
+        in_phase(asked.state, timezone.now()), request.user, q=asked.q, kind=asked.kind or "", worker=asked.worker
+    )
     if asked.after is not None:
         rows = rows.filter(pk__lt=asked.after)
     some = list(rows.select_related("worker", "created_by").order_by("-pk")[: asked.limit + 1])

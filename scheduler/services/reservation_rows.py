@@ -16,10 +16,11 @@ from scheduler.models import Job, Reservation, Task
 from scheduler.models.jobs import JOB_OVER
 from scheduler.queue import holders_of
 from scheduler.services.reservations import is_live
-from scheduler.services.visibility import SOMEBODY_ELSES, seen_ids
+from scheduler.services.visibility import SOMEBODY_ELSES, seen_by, seen_ids, sees_all
 
 KIND_WORDS: Mapping[str, str] = {"job": "job", "user": "person", "team": "team"}
 """What holders are called in sentences."""
+MOST_FOUND = 500
 MOST_TASKS = 20
 """Tasks that are named for one reservation."""
 
@@ -117,15 +118,28 @@ def in_phase(phase: str, now: datetime) -> QuerySet[Reservation]:
     return rows.filter(starts_at__gt=now) if phase == "planned" else rows
 
 
-def matching(rows: QuerySet[Reservation], *, q: str = "", kind: str = "", worker: str = "") -> QuerySet[Reservation]:
-    """Those whose worker, holder or note has this text, of this kind of holder, of this worker."""
+def matching(
+    rows: QuerySet[Reservation], user: Any, *, q: str = "", kind: str = "", worker: str = ""
+) -> QuerySet[Reservation]:
+    """Those whose worker, holder or note has this text, of this kind of holder, of this worker.
+
+    By the id of a job they are found only by who sees that job.
+    """
     if q:
         number = q.removeprefix("r-")
         by_number = Q(pk=int(number)) if number.isascii() and number.isdigit() and len(number) < 19 else Q()
-        rows = rows.filter(Q(worker__name__icontains=q) | Q(holder__icontains=q) | Q(note__icontains=q) | by_number)
+        rows = rows.filter(Q(worker__name__icontains=q) | _for_holder(q, user) | Q(note__icontains=q) | by_number)
     if kind:
         rows = rows.filter(holder__startswith=f"{kind}:")
     return rows.filter(worker__name=worker) if worker else rows
+
+
+def _for_holder(q: str, user: Any) -> Q:
+    if sees_all(user):
+        return Q(holder__icontains=q)
+    own = seen_by(user).filter(job_id__icontains=q).values_list("job_id", flat=True)[:MOST_FOUND]
+    others = Q(holder__icontains=q) & ~Q(holder__startswith="job:")
+    return others | Q(holder__in=[f"job:{job_id}" for job_id in own])
 
 
 def rows_for(user: Any, reservations: Sequence[Reservation], now: datetime) -> tuple[ReservationRow, ...]:

@@ -10,7 +10,6 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_GET
 
 from scheduler.models import Reservation
 from scheduler.services.reservation_rows import CHOICES, Phase, ReservationRow, in_phase, matching, rows_for
@@ -39,14 +38,13 @@ class Shown:
     created_by: str
 
 
-@require_GET
 def reservation_list(request: HttpRequest) -> HttpResponse:
     """Reservations by state, kind of holder and words, a page at a time."""
     now, zone = timezone.now(), timezone.get_current_timezone()
     asked = asked_of(request.GET, FILTERS)
     state = asked.get("state", "live") if asked.get("state") in CHOICES else "live"
     kind = asked.get("kind", "") if asked.get("kind") in dict(KINDS) else ""
-    rows = matching(in_phase(state, now), q=asked.get("q", ""), kind=kind)
+    rows = matching(in_phase(state, now), request.user, q=asked.get("q", ""), kind=kind)
     page = by_key(rows.select_related("worker", "created_by"), "pk", asked, number=True, descending=True)
     shown = {row.reservation.pk: row for row in rows_for(request.user, page.rows, now)}
     context = {

@@ -223,3 +223,8 @@ class TestTheList:
         a_reservation(a_worker("a"), f"job:{job.job_id}", starts_at=timezone.now())
         assert mira("GET").json()["items"][0]["holder"] == "job:another team's job"
         assert ada("GET").json()["items"][0]["holder"] == f"job:{job.job_id}"
+        own = a_job(owner=a_user("mira"))
+        a_reservation(a_worker("b"), f"job:{own.job_id}", starts_at=timezone.now())
+        assert mira("GET", f"?q={job.job_id}").json()["items"] == []
+        assert [each["worker"] for each in mira("GET", f"?q={own.job_id}").json()["items"]] == ["b"]
+        assert [each["worker"] for each in ada("GET", f"?q={job.job_id}").json()["items"]] == ["a"]
