@@ -110,6 +110,11 @@ def test_facts_that_are_wrong_are_refused_with_every_problem(agent: Caller) -> N
         pytest.param({"labels": {"gpulayer.dev/reserved-for": "user:eve"}}, "labels", id="reserves itself"),
         pytest.param({"state": "draining"}, "state", id="states what operators decide"),
         pytest.param({"devices": [{"index": 0, "reserved_for": "user:eve"}]}, "devices[0]", id="reserves a device"),
+        pytest.param(
+            {"upcoming": [{"reserved_for": "user:eve", "starts_at": "2026-12-01T00:00:00Z"}]},
+            "upcoming",
+            id="will reserve itself",
+        ),
     ],
 )
 def test_a_real_worker_is_refused_that(agent: Caller, facts: dict[str, Any], path: str) -> None:

@@ -12,6 +12,7 @@ from scheduler.core.fleet import DeviceView, EnvironmentView, TaskLoad, TorchBui
 from scheduler.core.parsing import parse_worker, parse_worker_facts
 from scheduler.core.spec import Accelerator, MemoryKind, Origin
 
+END = "2026-11-30T18:00:00Z"
 LEAST: dict[str, Any] = {"id": "w1", "origin": "local"}
 MIB = 2**20
 SIX = datetime(2026, 11, 30, 18, tzinfo=UTC)
@@ -131,6 +132,19 @@ def test_everything_that_can_be_said_arrives() -> None:
         pytest.param({"devices": [{"index": 0, "kind": "gpu"}]}, "devices[0].kind", "cuda, rocm", id="an unknown kind"),
         pytest.param({"tasks": [{"devices": [0]}]}, "tasks[0].job_id", "nothing", id="a task of no job"),
         pytest.param({"tasks": [{"job_id": "j", "devices": [0, 0]}]}, "tasks[0].devices[1]", "once", id="held twice"),
+        pytest.param(
+            {"upcoming": [{"reserved_for": "mira", "starts_at": "18:00"}]}, "upcoming[0].starts_at", "offset",
+            id="a start without a day",
+        ),
+        pytest.param({"upcoming": [{"starts_at": END}]}, "upcoming[0].reserved_for", "nothing", id="for nobody"),
+        pytest.param(
+            {"upcoming": [{"reserved_for": "mira", "starts_at": END, "ends_at": END}]}, "upcoming[0].ends_at",
+            "not after the start", id="over before it begins",
+        ),
+        pytest.param(
+            {"upcoming": [{"reserved_for": "mira", "starts_at": END, "notice_s": -1}]}, "upcoming[0].notice_s",
+            "whole number", id="a negative notice",
+        ),
         pytest.param({"gpus": 4}, "gpus", "the nearest is", id="an unknown field"),
     ],
 )  # fmt: skip

@@ -69,6 +69,8 @@ def _check_claims(worker: Worker, facts: WorkerFacts) -> None:
     problems = []
     if facts.id != worker.name:
         problems.append(Problem("id", repr(facts.id), f"{worker.name!r}, the name it enrolled with"))
+    if facts.upcoming:
+        problems.append(Problem("upcoming", "a reservation", "none: operators make reservations"))
     if not worker.simulated:
         problems += [
             Problem(f"labels[{key!r}]", "a label of the system", "no key that begins with gpulayer.dev/")
