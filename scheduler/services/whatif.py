@@ -120,7 +120,7 @@ def preview(change: Change, *, now: datetime, user: Any = None) -> Preview:
     return Preview(
         waiting=len(entries),
         counts=dict(Counter(one.effect for one in found)),
-        jobs=_told(shown[:MOST_SHOWN], after, change),
+        jobs=_told(_first_of_both(shown), after, change),
         hidden=hidden,
         more=max(0, len(shown) - MOST_SHOWN),
         seen_at=recorded.seen_at,
@@ -136,6 +136,14 @@ def _shown(found: Sequence[Changed], user: Any) -> tuple[list[Changed], int]:
     visible = seen_ids(user, (one.entry.job_id for one in found))
     shown = [one for one in found if one.entry.job_id in visible]
     return shown, len(found) - len(shown)
+
+
+def _first_of_both(found: Sequence[Changed]) -> list[Changed]:
+    """As many as are named: of many that lose and many that gain, more of the former, and some of the latter."""
+    worse = [one for one in found if one.effect not in GAINING]
+    better = [one for one in found if one.effect in GAINING]
+    room = max(MOST_SHOWN - len(better), MOST_SHOWN * 3 // 5)
+    return [*worse[:room], *better[: MOST_SHOWN - min(len(worse), room)]]
 
 
 def _told(found: Sequence[Changed], after: Fleet, change: Change) -> tuple[JobChange, ...]:

@@ -84,3 +84,13 @@ class TestFragment:
         shown = self.ask(operator, kind="drain", worker="w1")
         assert shown.count('scope="row"') == 50
         assert "And 12 more jobs." in shown
+
+    def test_names_some_that_gain_beside_many_that_lose(self, operator: Client) -> None:
+        for _ in range(60):
+            a_job(placement={"worker_labels": {"rack": "r12"}})
+        lucky = a_job(placement={"worker_labels": {"rack": "r13"}})
+        shown = self.ask(operator, kind="labels", worker="w1", label="rack=r13")
+        assert "61 would never fit, 1 could run at last." in shown
+        assert shown.count('scope="row"') == 50
+        assert f">{lucky.job_id}</a>" in shown
+        assert shown.count("no worker has the label rack=r12") == 8, "why, is looked for of the first few"
