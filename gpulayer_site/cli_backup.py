@@ -22,13 +22,15 @@ def backup(file: Path, no_keys: bool, no_files: bool) -> None:
     `pg_dump` is needed here.
     """
     setup(require_installation())
+    from django.db import Error
+
     from gpulayer_site.backup.archive import BackupError
     from gpulayer_site.backup.making import make
 
     try:
         made = make(file.absolute(), keys=not no_keys, files=not no_files, now=datetime.now(UTC))
-    except BackupError as error:
-        raise Failure(str(error), FAILED) from None
+    except (BackupError, OSError, Error) as error:
+        raise Failure(f"no backup was made: {error}", FAILED) from None
     click.echo(f"{file}: {made.bytes:,} bytes, with {made.files:,} files of jobs")
     if made.gone:
         click.echo(f"{made.gone:,} files were removed while it was made and are not in it")
@@ -53,12 +55,18 @@ def restore(file: Path, replace: bool) -> None:
 
     missing = [name for name in KEYS if not (folder / name).exists()]
     setup(folder)
+    from django.db import Error
+
     from gpulayer_site.backup.restoring import restore as put
 
     try:
         done = put(file.absolute(), folder, replace=replace, now=datetime.now(UTC), just_made=missing)
     except BackupError as error:
         raise Failure(str(error), FAILED) from None
+    except (OSError, Error) as error:
+        raise Failure(
+            f"it was not restored: {error}\n\nhint: put that right and restore again with --replace", FAILED
+        ) from None
     click.echo(f"restored as it was at {done.manifest.made_at}, by gpulayer {done.manifest.gpulayer}")
     click.echo(f"{done.older.workers:,} workers wait until their agents have said what runs there")
     if done.older.attempts:

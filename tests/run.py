@@ -33,7 +33,7 @@ SOAK_ROUNDS = 20
 # Each waits for clocks most of the time: two installations at once.
 _FAULTS = ("tests/faults", "-n", "2", "--dist", "loadfile", "-p", "no:playwright", "-p", "no:schemathesis")
 """One at a time: each is a whole installation, with clocks that run sixty times as fast."""
-_FAULTS_ON_POSTGRES = "f10_"
+_FAULTS_ON_POSTGRES = "f10_ or f43_"
 _TWO_AT_ONCE = ("-n", "2", "--dist", "worksteal", "-p", "no:playwright")
 _DATABASE_TESTS = (
     "tests/scheduler", "tests/workers", "tests/api", "tests/site", "tests/house/test_production.py"

@@ -22,7 +22,7 @@ _DEBIAN = "/usr/lib/postgresql"
 
 def copy_sqlite(source: Path, target: Path) -> None:
     """One reading transaction: whoever writes meanwhile is neither kept waiting nor half in it."""
-    with closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True, timeout=60)) as connection:
+    with closing(sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True, timeout=60)) as connection:
         try:
             connection.execute("VACUUM INTO ?", [str(target)])
         except sqlite3.Error as error:

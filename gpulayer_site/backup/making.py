@@ -14,6 +14,8 @@ from django.db.migrations.recorder import MigrationRecorder
 from gpulayer_site import __version__
 from gpulayer_site.backup.archive import DUMP, FOLDERS, KEYS, SQLITE, Manifest, Writer, writing
 from gpulayer_site.backup.databases import copy_sqlite, dump_postgres
+from workers.caller import on_the_server
+from workers.models import Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,11 @@ def make(path: Path, *, keys: bool, files: bool, now: datetime) -> Made:
             has_keys=bool(kept), has_files=files, files=writer.files,
         )  # fmt: skip
         writer.finish(manifest)
+    with on_the_server():
+        Event.objects.create(
+            at=now, actor="server", subject_kind="site", subject="database", verb="backed_up",
+            after="with keys" if kept else "without keys", cause="gpulayer backup",
+        )  # fmt: skip
     count = sum(name.startswith(FOLDERS) for name in writer.files)
     return Made(path.stat().st_size, count, gone, kept)
 

@@ -151,7 +151,7 @@ def test_doors_that_were_open_then_are_shut(agent: Caller, mira: User, enrolment
     assert not BrowserSession.objects.exists()
     assert not SignInCode.objects.exists()
     assert not EnrolmentToken.objects.filter(expires_at__gt=timezone.now()).exists()
-    assert Event.objects.filter(subject_kind="site", verb="restored", actor="operator:restore").count() == 1
+    assert Event.objects.filter(subject_kind="site", verb="restored", actor="server").count() == 1
 
 
 def test_what_was_claimed_and_never_let_go_is_taken_back(agent: Caller, placed: Placed) -> None:
