@@ -15,6 +15,7 @@ from ninja.router import BoundRouter
 from gpulayer_site.access.binding import hold_to_the_table
 from gpulayer_site.accounts.api import router as account_router
 from gpulayer_site.accounts.api_people import router as people_router
+from gpulayer_site.accounts.api_teams import router as teams_router
 from gpulayer_site.accounts.auth import UserToken, session
 from gpulayer_site.api_docs import docs_page, signed_in_only
 from gpulayer_site.audit.api import router as audit_router
@@ -83,7 +84,7 @@ people = ProblemAPI(
 )
 for _router in (
     jobs_router, operators_router, accept_router, trust_router, fleet_router, notices_router, account_router,
-    people_router, audit_router,
+    people_router, teams_router, audit_router,
 ):  # fmt: skip
     people.add_router("", _router)
 install(people)

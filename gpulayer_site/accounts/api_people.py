@@ -1,13 +1,12 @@
-"""People and teams over HTTP, for administrators."""
+"""People over HTTP, for administrators."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated, Any
 
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Count
 from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Path, Query, Router, Status
@@ -16,7 +15,6 @@ from pydantic import Field
 from gpulayer_site.accounts import passwords, people, teams
 from gpulayer_site.accounts.api import RoleName
 from gpulayer_site.accounts.people_list import PersonRow, found_people, rows_of
-from scheduler.core.errors import Problem
 from workers.refusals import Refused
 from workers.roles import Role, is_administrator
 from workers.wire import Answer, Body, Line, refusals
@@ -24,12 +22,10 @@ from workers.wire import Answer, Body, Line, refusals
 router = Router(tags=["people"])
 
 MOST_TEAMS = 200
-MOST_MEMBERS = 10_000
 
 Username = Annotated[Line, Field(min_length=1, max_length=people.LONGEST_NAME)]
 TeamName = Annotated[Line, Field(min_length=1, max_length=teams.LONGEST_NAME)]
 Whose = Annotated[str, Path(max_length=people.LONGEST_NAME)]
-Which = Annotated[str, Path(max_length=teams.LONGEST_NAME)]
 Limit = Annotated[int, Query(ge=1, le=500)]
 Text = Annotated[str, Query(max_length=200, pattern=r"^[^\x00]*$")]
 
@@ -85,41 +81,6 @@ class PasswordOut(Answer):
     good_until: datetime
 
 
-class TeamIn(Body):
-    """A new team and who is in it."""
-
-    name: TeamName
-    members: Annotated[list[Username], Field(max_length=MOST_MEMBERS)] = []
-
-
-class TeamChange(Body):
-    """What is to be otherwise; what is left out stays. `members`: all of them."""
-
-    name: TeamName | None = None
-    members: Annotated[list[Username], Field(max_length=MOST_MEMBERS)] | None = None
-
-
-class TeamOut(Answer):
-    """One team."""
-
-    name: str
-    members: list[str]
-
-
-class TeamCount(Answer):
-    """A team in a list."""
-
-    name: str
-    members: int
-
-
-class TeamsOut(Answer):
-    """By name. `next`: give it as `after` for more; null at the end."""
-
-    items: list[TeamCount]
-    next: str | None
-
-
 @router.get("people", response={200: PeopleOut, **refusals(403)})
 def list_people(
     request: HttpRequest,
@@ -130,7 +91,7 @@ def list_people(
     limit: Limit = 100,
 ) -> Any:
     """Everybody, or those whose name has `q` in it, of this role and in this team."""
-    _administrators_only(request)
+    administrators_only(request)
     found = found_people(q=q, role=role or "", team=team).select_related("unix_account").filter(username__gt=after)
     rows = list(found.order_by("username")[: limit + 1])
     more = rows[limit - 1].username if len(rows) > limit else None
@@ -142,7 +103,7 @@ def create_person(request: HttpRequest, payload: PersonIn) -> Any:
     """Let somebody in; they choose a password of their own when they first sign in."""
     user, password = people.create_person(
         username=payload.username, full_name=payload.full_name, role=Role(payload.role),
-        teams=teams.find_teams(payload.teams), actor=_administrators_only(request), now=timezone.now(),
+        teams=teams.find_teams(payload.teams), actor=administrators_only(request), now=timezone.now(),
     )  # fmt: skip
     return Status(201, {**_about(user), "password": password})
 
@@ -150,14 +111,14 @@ def create_person(request: HttpRequest, payload: PersonIn) -> Any:
 @router.get("people/{username}", response={200: PersonOut, **refusals(403, 404)})
 def show_person(request: HttpRequest, username: Whose) -> Any:
     """One person."""
-    _administrators_only(request)
+    administrators_only(request)
     return _about(people.find_person(username))
 
 
 @router.patch("people/{username}", response={200: PersonOut, **refusals(403, 404, 409, body=True)})
 def change_person(request: HttpRequest, username: Whose, payload: PersonChange) -> Any:
     """Another role, other teams, in or out, another account on the hosts: all of it or, where refused, nothing."""
-    actor, now = _administrators_only(request), timezone.now()
+    actor, now = administrators_only(request), timezone.now()
     with transaction.atomic():
         user = people.find_person(username)
         if payload.role is not None:
@@ -174,60 +135,12 @@ def change_person(request: HttpRequest, username: Whose, payload: PersonChange) 
 @router.post("people/{username}/password", response={201: PasswordOut, **refusals(403, 404)})
 def reset_password(request: HttpRequest, username: Whose) -> Any:
     """Replace somebody's password by a temporary one."""
-    actor, now = _administrators_only(request), timezone.now()
+    actor, now = administrators_only(request), timezone.now()
     password = passwords.give_temporary(user=people.find_person(username), actor=actor, now=now)
     return Status(201, {"password": password, "good_until": now + passwords.TEMPORARY_LIFETIME})
 
 
-@router.get("teams", response={200: TeamsOut, **refusals(403)})
-def list_teams(request: HttpRequest, after: Text = "", limit: Limit = 100) -> Any:
-    """Every team, with how many are in it."""
-    _administrators_only(request)
-    found = Group.objects.filter(name__gt=after).annotate(members=Count("user")).order_by("name")
-    rows = list(found.values("name", "members")[: limit + 1])
-    return {"items": rows[:limit], "next": rows[limit - 1]["name"] if len(rows) > limit else None}
-
-
-@router.post("teams", response={201: TeamOut, **refusals(403, 409, body=True)})
-def create_team(request: HttpRequest, payload: TeamIn) -> Any:
-    """A new team."""
-    actor, now = _administrators_only(request), timezone.now()
-    with transaction.atomic():
-        team = teams.create_team(name=payload.name, actor=actor, now=now)
-        teams.set_members(team=team, members=_users(payload.members), actor=actor, now=now)
-    return Status(201, _team(team))
-
-
-@router.get("teams/{name}", response={200: TeamOut, **refusals(403, 404)})
-def show_team(request: HttpRequest, name: Which) -> Any:
-    """One team and who is in it."""
-    _administrators_only(request)
-    return _team(teams.find_team(name))
-
-
-@router.patch("teams/{name}", response={200: TeamOut, **refusals(403, 404, 409, body=True)})
-def change_team(request: HttpRequest, name: Which, payload: TeamChange) -> Any:
-    """Another name, other members: all of it or, where refused, nothing."""
-    actor, now = _administrators_only(request), timezone.now()
-    with transaction.atomic():
-        team = teams.find_team(name)
-        if payload.members is not None:
-            teams.set_members(team=team, members=_users(payload.members), actor=actor, now=now)
-        if payload.name is not None:
-            teams.rename_team(team=team, name=payload.name, actor=actor, now=now)
-    return _team(team)
-
-
-@router.delete("teams/{name}", response={200: TeamOut, **refusals(403, 404, 409)})
-def delete_team(request: HttpRequest, name: Which) -> Any:
-    """End a team that has neither jobs nor reservations."""
-    team = teams.find_team(name)
-    was = _team(team)
-    teams.delete_team(team=team, actor=_administrators_only(request), now=timezone.now())
-    return was
-
-
-def _administrators_only(request: HttpRequest) -> str:
+def administrators_only(request: HttpRequest) -> str:
     """Who acts, for events. Raises Refused (403) for everybody but administrators."""
     if not is_administrator(request.user):
         raise Refused("administrators_only", "only administrators look after people and teams", status=403)
@@ -250,17 +163,3 @@ def _person(row: PersonRow) -> dict[str, Any]:
         "must_change_password": row.user.person.must_change_password,
         "seen_at": row.seen_at,
     }
-
-
-def _team(team: Group) -> dict[str, Any]:
-    return {"name": team.name, "members": list(team.user_set.order_by("username").values_list("username", flat=True))}
-
-
-def _users(names: list[str]) -> list[User]:
-    """The people of these names. Raises Refused (422) that names those there are not."""
-    wanted = sorted(set(names))
-    found = list(User.objects.filter(username__in=wanted))
-    if missing := sorted(set(wanted) - {user.username for user in found}):
-        problems = tuple(Problem("members", name, "the name of somebody that there is") for name in missing)
-        raise Refused("invalid", f"{len(missing)} of the members are nobody's names", status=422, problems=problems)
-    return found
