@@ -8,7 +8,6 @@ from django.http import HttpRequest
 from django.utils import timezone
 from ninja import Path, Router
 
-from workers.refusals import Refused
 from workers.services import offers
 from workers.services.intent import live_worker
 from workers.wire import Answer, refusals
@@ -27,8 +26,6 @@ class AcceptedOut(Answer):
 @router.post("workers/{name}/accept", response={200: AcceptedOut, **refusals(403, 404, 409)})
 def accept_facts(request: HttpRequest, name: Path[str]) -> Any:
     """Let the worker's facts be what it read last, which is less than it had. Operators may."""
-    if not request.user.is_staff:
-        raise Refused("operators_only", "only operators may do this", status=403)
     less = offers.offer_of(live_worker(name))
     worker = offers.accept(name=name, actor=f"user:{request.user.get_username()}", now=timezone.now())
     return {"name": worker.name, "facts": worker.facts.number if worker.facts else 0, "less": less}

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import auth, messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.forms import PasswordChangeForm, SetPasswordForm
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -15,7 +14,6 @@ from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
 
 from gpulayer_site.accounts import passwords, sessions, shown_once
 from gpulayer_site.accounts.forms import SignInForm, TokenForm, ZoneForm
@@ -30,7 +28,6 @@ _DOOR = settings.AUTHENTICATION_BACKENDS[0]
 
 @sensitive_post_parameters()
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def signin(request: HttpRequest) -> HttpResponse:
     """The sign-in form: user name and password, or a one-time code."""
     form = SignInForm(request.POST if request.method == "POST" else None, request=request)
@@ -49,24 +46,19 @@ def locked_out(request: HttpRequest, response: HttpResponse, _credentials: dict[
     return response
 
 
-@require_POST
 def signout(request: HttpRequest) -> HttpResponse:
     """End the session, here and on the server."""
     auth.logout(request)
     return redirect("signin")
 
 
-@login_required
 @never_cache
-@require_http_methods(["GET", "HEAD"])
 def profile(request: HttpRequest) -> HttpResponse:
     """Who I am, my tokens, my sessions."""
     return _profile(request)
 
 
-@login_required
 @never_cache
-@require_POST
 def token_create(request: HttpRequest) -> HttpResponse:
     """Make a token; the profile shows it, once. Loading that page again makes no other."""
     form = TokenForm(request.POST, user=_user(request))
@@ -82,8 +74,6 @@ def token_create(request: HttpRequest) -> HttpResponse:
     return redirect("profile")
 
 
-@login_required
-@require_POST
 def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
     """End one of my tokens."""
     token = get_object_or_404(ApiToken, pk=pk, user=_user(request))
@@ -92,8 +82,6 @@ def token_revoke(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("profile")
 
 
-@login_required
-@require_POST
 def theme_set(request: HttpRequest) -> HttpResponse:
     """How pages look and listen in this browser: light, dark or as the system says; single keys or none."""
     response = redirect("profile")
@@ -108,8 +96,6 @@ def theme_set(request: HttpRequest) -> HttpResponse:
     return response
 
 
-@login_required
-@require_POST
 def zone_set(request: HttpRequest) -> HttpResponse:
     """In which zone I read times: one that I choose, or the browser's."""
     form = ZoneForm(request.POST)
@@ -119,8 +105,6 @@ def zone_set(request: HttpRequest) -> HttpResponse:
     return redirect("profile")
 
 
-@login_required
-@require_POST
 def sessions_end(request: HttpRequest) -> HttpResponse:
     """Sign out everywhere else: other browsers of mine."""
     ended = sessions.end_sessions(_user(request), but=request.session.session_key)
@@ -129,9 +113,7 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
 
 
 @sensitive_post_parameters()
-@login_required
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def password_set(request: HttpRequest) -> HttpResponse:
     """Give myself a (new) password; other sessions of mine end, this one goes on."""
     form = _password_form(request, request.POST if request.method == "POST" else None)

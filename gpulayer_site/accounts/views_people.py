@@ -8,7 +8,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import Group, User
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
@@ -16,7 +15,6 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
 
 from gpulayer_site.accounts import lockout, passwords, people, sessions, shown_once, teams
 from gpulayer_site.accounts.forms_people import ROLE_WORDS, PersonForm, RoleForm, TeamsForm, UnixForm
@@ -44,8 +42,6 @@ def administrators_only(request: HttpRequest) -> str:
     return f"user:{request.user.get_username()}"
 
 
-@login_required
-@require_http_methods(["GET", "HEAD"])
 def people_list(request: HttpRequest) -> HttpResponse:
     """Everybody, a page at a time."""
     administrators_only(request)
@@ -65,9 +61,7 @@ def people_list(request: HttpRequest) -> HttpResponse:
     return respond(request, page="accounts/people.html", fragment="accounts/_people_rows.html", context=context)
 
 
-@login_required
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
 def person_new(request: HttpRequest) -> HttpResponse:
     """Let somebody in; the person's page shows the temporary password, once."""
     actor = administrators_only(request)
@@ -91,17 +85,13 @@ def person_new(request: HttpRequest) -> HttpResponse:
     return render(request, "accounts/person_new.html", {"nav": "people", "form": form}, status=status)
 
 
-@login_required
 @never_cache
-@require_http_methods(["GET", "HEAD"])
 def person(request: HttpRequest, pk: int) -> HttpResponse:
     """One person: role, teams, how they come in."""
     administrators_only(request)
     return _page(request, _found(pk))
 
 
-@login_required
-@require_POST
 def person_role(request: HttpRequest, pk: int) -> HttpResponse:
     """Give another role."""
 
@@ -113,8 +103,6 @@ def person_role(request: HttpRequest, pk: int) -> HttpResponse:
     return _act(request, pk, act, "role")
 
 
-@login_required
-@require_POST
 def person_teams(request: HttpRequest, pk: int) -> HttpResponse:
     """Put somebody into teams, and take them out of others."""
 
@@ -126,8 +114,6 @@ def person_teams(request: HttpRequest, pk: int) -> HttpResponse:
     return _act(request, pk, act, "teams")
 
 
-@login_required
-@require_POST
 def person_active(request: HttpRequest, pk: int) -> HttpResponse:
     """Keep somebody out, or let them in again."""
     active = request.POST.get("active") == "yes"
@@ -139,8 +125,6 @@ def person_active(request: HttpRequest, pk: int) -> HttpResponse:
     return _act(request, pk, act, "active")
 
 
-@login_required
-@require_POST
 def person_password(request: HttpRequest, pk: int) -> HttpResponse:
     """Give a temporary password; the person's page shows it, once."""
 
@@ -152,8 +136,6 @@ def person_password(request: HttpRequest, pk: int) -> HttpResponse:
     return _act(request, pk, act, "password")
 
 
-@login_required
-@require_POST
 def person_unix(request: HttpRequest, pk: int) -> HttpResponse:
     """Say which account on the hosts their jobs run as."""
 
@@ -165,8 +147,6 @@ def person_unix(request: HttpRequest, pk: int) -> HttpResponse:
     return _act(request, pk, act, "unix")
 
 
-@login_required
-@require_POST
 def person_unlock(request: HttpRequest, pk: int) -> HttpResponse:
     """Let somebody try again who failed to sign in too often."""
 
@@ -177,8 +157,6 @@ def person_unlock(request: HttpRequest, pk: int) -> HttpResponse:
     return _act(request, pk, act, "unlock")
 
 
-@login_required
-@require_POST
 def person_sessions_end(request: HttpRequest, pk: int) -> HttpResponse:
     """Sign somebody out everywhere."""
 
@@ -189,8 +167,6 @@ def person_sessions_end(request: HttpRequest, pk: int) -> HttpResponse:
     return _act(request, pk, act, "sessions")
 
 
-@login_required
-@require_POST
 def person_token_revoke(request: HttpRequest, pk: int, token_pk: int) -> HttpResponse:
     """End a token of somebody's."""
     token = get_object_or_404(ApiToken.objects.select_related("user"), pk=token_pk, user_id=pk)

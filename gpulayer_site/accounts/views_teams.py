@@ -6,13 +6,11 @@ from collections.abc import Callable
 from datetime import datetime
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import Group
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
 
 from gpulayer_site.accounts import people, teams
 from gpulayer_site.accounts.forms_people import MemberForm, TeamForm
@@ -23,8 +21,6 @@ from workers.refusals import Refused
 Act = Callable[[str, datetime], None]
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
 def team_list(request: HttpRequest) -> HttpResponse:
     """Every team, a page at a time; a POST makes another one."""
     actor = administrators_only(request)
@@ -44,16 +40,12 @@ def team_list(request: HttpRequest) -> HttpResponse:
     return render(request, "accounts/teams.html", context, status=status)
 
 
-@login_required
-@require_http_methods(["GET", "HEAD"])
 def team(request: HttpRequest, pk: int) -> HttpResponse:
     """One team and who is in it."""
     administrators_only(request)
     return _page(request, _found(pk))
 
 
-@login_required
-@require_POST
 def team_rename(request: HttpRequest, pk: int) -> HttpResponse:
     """Call it something else."""
     found, form = _found(pk), TeamForm(request.POST)
@@ -65,8 +57,6 @@ def team_rename(request: HttpRequest, pk: int) -> HttpResponse:
     return _page(request, _found(pk), rename=form, status=refused) if refused else redirect("team", pk)
 
 
-@login_required
-@require_POST
 def team_join(request: HttpRequest, pk: int) -> HttpResponse:
     """Take somebody in."""
     found, form = _found(pk), MemberForm(request.POST)
@@ -79,8 +69,6 @@ def team_join(request: HttpRequest, pk: int) -> HttpResponse:
     return _page(request, _found(pk), join=form, status=refused) if refused else redirect("team", pk)
 
 
-@login_required
-@require_POST
 def team_leave(request: HttpRequest, pk: int, user_pk: int) -> HttpResponse:
     """Take somebody out."""
     actor, found = administrators_only(request), _found(pk)
@@ -91,8 +79,6 @@ def team_leave(request: HttpRequest, pk: int, user_pk: int) -> HttpResponse:
     return redirect("team", pk)
 
 
-@login_required
-@require_POST
 def team_delete(request: HttpRequest, pk: int) -> HttpResponse:
     """End a team that has nothing any more."""
     actor, found = administrators_only(request), _found(pk)

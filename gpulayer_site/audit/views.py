@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
-from django.views.decorators.http import require_GET, require_POST
 
 from gpulayer_site.audit.asked import kept, read_question
 from gpulayer_site.audit.export import KINDS, as_csv, as_json_lines
@@ -22,8 +20,6 @@ from workers.services.seals import last_seal
 from workers.services.trail_search import Found, every, find
 
 
-@require_GET
-@login_required
 def audit(request: HttpRequest) -> HttpResponse:
     """Who did what, to what, when, and from where."""
     question = read_question(request.GET.dict())
@@ -44,8 +40,6 @@ def audit(request: HttpRequest) -> HttpResponse:
     return render(request, "audit/audit.html", {**context, "seal": last_seal()}, status=status)
 
 
-@require_POST
-@login_required
 def export(request: HttpRequest) -> HttpResponseBase:
     """The same as a file, all of it; that it was taken is written down."""
     question = read_question(request.POST.dict())

@@ -11,7 +11,6 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST
 
 from scheduler.core.decision import Verdict
 from scheduler.core.fleet import Window
@@ -42,7 +41,6 @@ UNPROCESSABLE = 422
 MOST_FITTING = 8
 
 
-@require_http_methods(["GET", "POST"])
 def new(request: HttpRequest) -> HttpResponse:
     """The form; what it means is shown before anything is saved."""
     now = timezone.now()
@@ -76,14 +74,12 @@ def _asked_by_a_link(request: HttpRequest, now: datetime) -> HttpResponse:
     return render(request, "scheduler/reservation_new.html", _page(form, context))
 
 
-@require_POST
 def check(request: HttpRequest) -> HttpResponse:
     """The piece under the form: what it would mean as it is filled in now. Nothing is saved."""
     form = ReservationForm(with_fix(request.POST))
     return render(request, "scheduler/_reservation_check.html", _checked(request, form, timezone.now()))
 
 
-@require_http_methods(["GET", "POST"])
 def change(request: HttpRequest, pk: int) -> HttpResponse:
     """Another end, or another note."""
     found, now = _found(pk), timezone.now()
@@ -113,7 +109,6 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "scheduler/reservation_change.html", context, status=status)
 
 
-@require_http_methods(["GET", "POST"])
 def end(request: HttpRequest, pk: int) -> HttpResponse:
     """End it now, or take it back; asked first."""
     found, now = _found(pk), timezone.now()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.safestring import SafeString, mark_safe
-from django.views.decorators.http import require_POST
 
 from scheduler.services.whatif import preview
 from workers import asked
@@ -20,8 +18,6 @@ from workers.roles import is_operator
 TEMPLATE = "scheduler/_whatif.html"
 
 
-@require_POST
-@login_required
 def fragment(request: HttpRequest) -> HttpResponse:
     """What the form around it means as it is filled in at this moment. Nothing is saved."""
     if not is_operator(request.user):
