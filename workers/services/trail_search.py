@@ -50,8 +50,8 @@ class Asked:
 
     @property
     def is_led_by_an_index(self) -> bool:
-        """Whether an index leads to it."""
-        return bool(self.who or self.what)
+        """Whether an index leads to it and nothing else has to be looked through."""
+        return bool(self.who or self.what) and not (self.q or self.verb)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def find(asked: Asked, *, everything: bool, before: int | None = None, after: in
         newer = list(rows.filter(pk__gt=after).order_by("pk")[: ROWS + 1])
         shown = tuple(newer[:ROWS][::-1])
         return Found(shown, shown[-1].pk if shown else None, shown[0].pk if len(newer) > ROWS else None)
-    top = before if before is not None else (Event.objects.aggregate(top=Max("pk"))["top"] or 0) + 1
+    top = before if before is not None else _top(asked)
     behind = rows.filter(pk__lt=top)
     floor = 0 if asked.is_led_by_an_index or asked.is_anything else max(0, top - WINDOW)
     events = list((behind.filter(pk__gte=floor) if floor else behind).order_by("-pk")[: ROWS + 1])
@@ -86,7 +86,7 @@ def find(asked: Asked, *, everything: bool, before: int | None = None, after: in
 def every(asked: Asked, *, everything: bool, at_once: int = 2_000) -> Iterator[Event]:
     """All of them, the newest first, read in pieces: nothing is held open between them."""
     rows = chosen(asked, everything=everything)
-    top = (Event.objects.aggregate(top=Max("pk"))["top"] or 0) + 1
+    top = _top(asked)
     while top > 1:
         floor = 0 if asked.is_led_by_an_index else max(0, top - WINDOW)
         piece = list(rows.filter(pk__lt=top, pk__gte=floor).order_by("-pk")[:at_once])
@@ -108,6 +108,15 @@ def chosen(asked: Asked, *, everything: bool) -> QuerySet[Event]:
     for word in asked.q.split():
         rows = rows.filter(_says(word))
     return _within(rows, asked)
+
+
+def _top(asked: Asked) -> int:
+    """An id that is above all that can match."""
+    if asked.until is not None:
+        later = Event.objects.filter(at__gt=asked.until + _APART).order_by("at").values_list("pk", flat=True).first()
+        if later is not None:
+            return later
+    return (Event.objects.aggregate(top=Max("pk"))["top"] or 0) + 1
 
 
 def _further(floor: int, asked: Asked, newer: int | None) -> tuple[int | None, int | None, datetime | None]:
