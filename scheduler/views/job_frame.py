@@ -159,6 +159,8 @@ def _undecided(job: Job) -> str:
 def _facts(frame: Frame) -> Iterable[tuple[str, str]]:
     job, rec = frame.job, frame.recorded
     yield "Owner", job.owner.get_username()
+    if job.team:
+        yield "Team", job.team.name
     if rec:
         spec = rec.entry.spec
         yield "Asks for", explain.asks_for(spec)
