@@ -10,7 +10,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.utils import timezone
 
 from gpulayer_site.client import connect
@@ -29,6 +29,16 @@ JOB = {"name": "train", "command": ["sleep", "1"], "target": "local"}
 def submitted(cli: Commands, **more: Any) -> str:
     """The id of a job that was just submitted."""
     return str(cli.json("job", "submit", cli.file("job.json", JOB | more))["job_id"])
+
+
+def test_a_job_is_given_to_a_team_and_found_by_it(cli: Commands) -> None:
+    Group.objects.create(name="vision")
+    given = cli.json("job", "submit", cli.file("job.json", JOB), "--team", "vision")
+    submitted(cli)
+    assert given["team"] == "vision"
+    assert [job["job_id"] for job in cli.json("job", "list", "--team", "vision")] == [given["job_id"]]
+    refused = cli("job", "submit", cli.file("job.json", JOB), "--team", "nobodys")
+    assert (refused.exit_code, "team" in refused.stderr) == (2, True)
 
 
 def written(job_id: str, *frames: tuple[bytes, str]) -> None:
