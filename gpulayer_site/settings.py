@@ -294,6 +294,7 @@ STORAGES = {
 
 LANGUAGE_CODE = "en"
 USE_I18N = False
+DATE_FORMAT, DATETIME_FORMAT = "Y-m-d", "Y-m-d H:i:s"  # where a template says no other, as in the administration
 TIME_ZONE = "UTC"
 USE_TZ = True
 

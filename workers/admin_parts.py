@@ -38,6 +38,8 @@ class ForOperators(admin.ModelAdmin):
     """Open to every operator, without permissions for each table."""
 
     show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER
+    """Each would count what its filter leaves, in all there is."""
     list_per_page = 50
     list_max_show_all = 50
     paginator = BoundedPaginator

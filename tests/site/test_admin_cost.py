@@ -159,6 +159,7 @@ def pages_of(model: Any) -> Iterator[str]:
     changes = reverse(f"{name}_changelist")
     yield changes
     yield f"{changes}?all="
+    yield f"{changes}?_facets=True"
     if admin.site._registry[model].search_fields:
         yield f"{changes}?q=a"
     row = model.objects.order_by("pk" if model is not Attempt else "-number").first()
