@@ -123,7 +123,6 @@ class TestHowOneEnds:
         mira.delete()
         assert not is_in(client)
 
-
     def test_a_page_that_looks_again_is_told_to_load_anew_as_a_whole(self, client, mira):
         answer = client.get("/jobs", headers={"HX-Request": "true"})
         assert (answer.status_code, answer.headers["HX-Refresh"], answer.content) == (204, "true", b"")
