@@ -188,6 +188,7 @@ def _environment(more: dict[str, str]) -> dict[str, str]:
 def main(arguments: list[str]) -> int:
     """Run, count, close."""
     with tempfile.TemporaryDirectory(prefix="gpulayer-run-") as folder:
+        os.environ["GPULAYER_TEST_TEMPLATE"] = str(Path(folder) / "template")
         runner = Runner(Path(folder))
         (soak if "--soak" in arguments else everyday)(runner)
     count = runner.count

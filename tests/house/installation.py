@@ -15,22 +15,29 @@ from typing import Any
 import psutil
 
 from gpulayer_site.up.parts import answers_http
+from tests.house.template import lay_out
 
 START_SECONDS = 120
 
 
 class Installation:
-    """`gpulayer up` in a process of its own; everything that it prints is kept."""
+    """`gpulayer up` in a process of its own; everything that it prints is kept.
+
+    `from_nothing`: its first start makes the database and the static files too, which others find made.
+    """
 
     def __init__(
-        self, folder: Path, *words: str, port: int | None = None, python: str = sys.executable, **environment: str
-    ) -> None:
+        self, folder: Path, *words: str, port: int | None = None, python: str = sys.executable,
+        from_nothing: bool = False, **environment: str,
+    ) -> None:  # fmt: skip
         self.folder = folder
         self.python = python
         self._given = environment
         self.data = folder / "data"
         self.home = folder / "home"
         self.home.mkdir(exist_ok=True)
+        if not from_nothing and python == sys.executable and "GPULAYER_DATA" not in environment:
+            lay_out(self.data)
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.text = ""

@@ -26,7 +26,7 @@ sys.exit(int(sys.argv[1]) if sys.argv[1:] else 0)
 
 @pytest.fixture
 def up(tmp_path: Path) -> Iterator[Installation]:
-    with Installation(tmp_path) as installation:
+    with Installation(tmp_path, from_nothing=True) as installation:
         installation.ready().wait_for("registered as")
         yield installation
 

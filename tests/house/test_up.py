@@ -36,7 +36,7 @@ class TestTheFirstStart:
     @pytest.fixture(scope="class")
     def up(self, tmp_path_factory):
         """One for all of these: they only look."""
-        with Installation(tmp_path_factory.mktemp("first"), "--no-agent") as installation:
+        with Installation(tmp_path_factory.mktemp("first"), "--no-agent", from_nothing=True) as installation:
             yield installation.ready()
 
     def test_it_prints_the_address_and_a_code_that_signs_in_once(self, up, browserless):
