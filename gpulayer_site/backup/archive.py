@@ -59,7 +59,7 @@ class Writer:
                 info = tarfile.TarInfo(name)
                 info.size, info.mtime, info.mode = about.st_size, int(about.st_mtime), 0o600
                 read = _Hashed(file)
-                self._tar.addfile(info, read)  # type: ignore[arg-type]
+                self._tar.addfile(info, read)
         except FileNotFoundError:
             return False
         self.files[name] = [info.size, read.digest.hexdigest()]

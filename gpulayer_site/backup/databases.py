@@ -70,7 +70,7 @@ def _tables(settings: Mapping[str, Any], schema: str) -> int:
 def _schemas(settings: Mapping[str, Any], *statements: str, aside: str) -> None:
     with _connected(settings) as connection, connection.transaction():
         for statement in statements:
-            connection.execute(sql.SQL(statement).format(aside=sql.Identifier(aside)))  # type: ignore[arg-type]
+            connection.execute(sql.SQL(statement).format(aside=sql.Identifier(aside)))
 
 
 def _connected(settings: Mapping[str, Any]) -> psycopg.Connection[Any]:
