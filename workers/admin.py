@@ -39,7 +39,7 @@ class LabelForm(forms.ModelForm):
         said = super().clean() or {}
         if "key" in said and "value" in said:
             check_label(said["key"], said["value"])
-            worker = said.get("worker") or self.instance.worker
+            worker = said.get("worker") or self.instance.worker_id
             taken = Label.objects.filter(worker=worker, key=said["key"], source=LabelSource.OPERATOR)
             if taken.exclude(pk=self.instance.pk).exists():
                 raise ValidationError({"key": "This worker already has an operator's label with this key."})

@@ -10,7 +10,7 @@ from typing import Any
 from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.db.models import Model, QuerySet
+from django.db.models import DateField, Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -85,14 +85,14 @@ class ForOperators(admin.ModelAdmin):
         return super().render_change_form(request, {**context, **ways}, *args, **kwargs)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
-        """What the address fills in; not what no row of a relation can have as its key."""
+        """What the address fills in; not what no row of a relation can have as its key, and no instants."""
         given = super().get_changeform_initial_data(request)
         return {name: value for name, value in given.items() if not self._is_no_key(name, value)}
 
     def _is_no_key(self, name: str, value: object) -> bool:
-        relation = next((field for field in self.opts.fields if field.name == name and field.is_relation), None)
+        relation = next((field for field in self.opts.fields if field.name == name), None)
         if relation is None or relation.related_model is None:
-            return False
+            return isinstance(relation, DateField)  # their widgets take no text
         key = relation.related_model._meta.pk  # noqa: SLF001 - the public way to a model's fields
         try:
             return not 0 < int(key.to_python(value)) <= MAX_ID
