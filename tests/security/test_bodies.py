@@ -159,8 +159,10 @@ def test_no_address_breaks_with_it(world: World, whole: bool) -> None:
 def test_no_question_breaks_with_it(world: World, whole: bool) -> None:
     client, wrong = world.client(), []
     for route in world.routes:
-        for kind in some(TYPED, route.pattern, whole=whole):
-            value = in_address(TYPED[kind][:2_000])
+        if route.is_admin and not whole and route.names:
+            continue
+        for kind in some(TYPED, route.pattern, whole=whole)[: None if whole else 1]:
+            value = in_address(TYPED[kind][: 2_000 if whole else 200])
             together = "&".join(f"{name}={value}" for name in query_names())
             alone = (f"{name}={value}" for name in query_names()) if whole else ()
             for query in (together, *alone):

@@ -13,24 +13,24 @@ REFUSED = {401, 403, 404, 405}
 """401: the agents' interface, which knows no sessions; 404: nothing is there."""
 pytestmark = pytest.mark.django_db
 
-ATTACKS = {
-    "without the form's mark": {},
-    "from another site": {"HTTP_ORIGIN": "https://elsewhere.example"},
-    "from nowhere": {"HTTP_ORIGIN": "null"},
-    "as plain text": {"CONTENT_TYPE": "text/plain"},
-    "by override": {"HTTP_X_HTTP_METHOD_OVERRIDE": "GET"},
-}
+ATTACKS = (
+    {"HTTP_ORIGIN": "https://elsewhere.example"},
+    {"HTTP_ORIGIN": "null"},
+    {"CONTENT_TYPE": "text/plain"},
+    {"HTTP_X_HTTP_METHOD_OVERRIDE": "GET"},
+)
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
-def test_nothing_is_done_for_a_request_that_another_site_made(world: World, attack: str) -> None:
+def test_nothing_is_done_for_a_request_that_another_site_made(world: World) -> None:
+    """Every address by every method without the form's mark; and once more in one of the ways that sites know."""
     client = world.client(enforce_csrf_checks=True)
     wrong = []
-    for route in world.routes:
-        for method in UNSAFE if not ATTACKS[attack] and not route.is_admin else ("POST",):
+    for number, route in enumerate(world.routes):
+        plain = [(method, {}) for method in (UNSAFE if not route.is_admin else ("POST",))]
+        for method, more in [*plain, ("POST", ATTACKS[number % len(ATTACKS)])]:
             body = b'{"note": "x", "confirm": true}'
             with writes() as written:
-                answer = client.generic(method, route.path, body, "application/json", **ATTACKS[attack])
+                answer = client.generic(method, route.path, body, "application/json", **more)
             if answer.status_code not in REFUSED or written:
                 wrong.append(f"{method} {route.path}: {answer.status_code} {written}")
     assert wrong == []

@@ -149,17 +149,28 @@ def test_nothing_of_it_comes_alive_anywhere(browser: Client, hostile: dict[str, 
 def test_nor_what_was_typed_and_comes_back(browser: Client, hostile: dict[str, str]) -> None:
     """Forms shown again, searches, and pages that say what was not found."""
     wrong = {}
-    for at, path in enumerate(sorted({route.path for route in routes(hostile) if not route.is_api})):
-        word = PAYLOADS[at % len(PAYLOADS)]
-        for send in (browser.get, browser.post):
-            if "signout" in path or "logout" in path:
-                continue
-            answer = send(
-                path, dict.fromkeys(("q", "name", "note", "text", "yaml", "command", "label", "holder"), word)
-            )
-            html = answer.content.decode() if not answer.streaming else ""
-            if answer.headers.get("Content-Type", "").startswith("text/html") and (found := wrong_with(html)):
-                wrong[path] = found[:3]
+    names = (
+        "q",
+        "name",
+        "note",
+        "text",
+        "yaml",
+        "command",
+        "label",
+        "labels",
+        "holder",
+        "starts_at",
+        "ends_at",
+        "until",
+    )
+    for at, path in enumerate(sorted({each.path for each in routes(hostile) if not each.is_api and not each.is_admin})):
+        if path == "/signout":
+            continue
+        fields = {name: PAYLOADS[(at + number) % len(PAYLOADS)] for number, name in enumerate(names)}
+        answer = (browser.post if at % 3 else browser.get)(path, fields)
+        html = answer.content.decode() if not answer.streaming else ""
+        if answer.headers.get("Content-Type", "").startswith("text/html") and (found := wrong_with(html)):
+            wrong[path] = found[:3]
     assert wrong == {}
 
 
