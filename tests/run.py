@@ -36,7 +36,8 @@ _FAULTS = ("tests/faults", "-n", "2", "--dist", "loadfile", "-p", "no:playwright
 _FAULTS_ON_POSTGRES = "f10_ or f43_"
 _TWO_AT_ONCE = ("-n", "2", "--dist", "worksteal", "-p", "no:playwright")
 _DATABASE_TESTS = (
-    "tests/scheduler", "tests/workers", "tests/api", "tests/site", "tests/house/test_production.py"
+    "tests/scheduler", "tests/workers", "tests/api", "tests/site", "tests/house/test_production.py",
+    "tests/security/test_bodies.py",
 )  # fmt: skip
 
 
