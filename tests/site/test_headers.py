@@ -12,8 +12,8 @@ from gpulayer_site.redaction import RedactingFormatter, redact
 pytestmark = pytest.mark.django_db
 
 CSP = (
-    "default-src 'none'; object-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; object-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 # Pages that a stranger may see: the door itself, and what its page is made of.
 OPEN = {"home", "signin", "signout", "theme"}
