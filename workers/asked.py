@@ -10,18 +10,14 @@ from django.http import QueryDict
 
 from scheduler.core.errors import DocumentError, Problem
 from scheduler.core.quantities import parse_size
-from scheduler.core.reading import is_printable, quoted
+from scheduler.core.reading import quoted
 from workers.label_words import label_words
 from workers.local_time import LocalTimeError, read_local
 from workers.proposed import Change
 from workers.refusals import Refused
-from workers.services.intent import check_deadline
+from workers.services.intent import check_deadline, check_note
 from workers.services.limits import FOREIGN, TASKS, read_limits
 from workers.services.operator_labels import read_labels
-
-LONGEST_NOTE = 200
-AGENTS_WORD = "agent"
-"""Said of a limit: what the agent says counts again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +55,7 @@ def labels(data: QueryDict, names: Sequence[str], zone: tzinfo, now: datetime) -
 def drain(data: QueryDict, names: Sequence[str], zone: tzinfo, now: datetime) -> Asked:
     """`note`, `until` as a clock in the viewer's zone shows it, and `stop`."""
     note, said = data.get("note", "").strip(), data.get("until", "").strip()
-    problems = [] if _is_note(note) else [_wrong_note(note)]
+    problems = _refused(lambda: check_note(note))
     until: datetime | None = None
     try:
         until = read_local(said, zone) if said else None
@@ -114,16 +110,6 @@ def _number(text: str) -> str | float:
         return float(text)
     except ValueError:
         return text
-
-
-def _is_note(note: str) -> bool:
-    return len(note) <= LONGEST_NOTE and is_printable(note)
-
-
-def _wrong_note(note: str) -> Problem:
-    if len(note) > LONGEST_NOTE:
-        return Problem("note", f"{len(note):,} characters", f"at most {LONGEST_NOTE}")
-    return Problem("note", quoted(note), "one line of text without control or direction characters")
 
 
 def _parts(error: LocalTimeError) -> tuple[str, str]:

@@ -106,6 +106,7 @@ class TestDrain:
             ({"until": "2030-01-01T00:00:00"}, "until"),
             ({"until": 2_000_000_000}, "until"),
             ({"note": "a\nb"}, "note"),
+            ({"note": "a\u202eb"}, "note"),
             ({"reason": "fans"}, "reason"),
         ],
     )

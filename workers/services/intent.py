@@ -8,11 +8,15 @@ from datetime import datetime
 from django.db import transaction
 
 from scheduler.core.errors import Problem
+from scheduler.core.reading import is_printable, quoted
 from workers.changes import bump
 from workers.models import Event, Intent, Worker
 from workers.models.worker import LIVE
 from workers.refusals import NotFound, Refused
 from workers.services.moves import move_workers
+
+LONGEST_NOTE = 200
+MOST_NAMED = 5
 
 
 def drain(
@@ -36,8 +40,12 @@ def undrain(*, name: str, actor: str, now: datetime) -> Worker:
 def drain_all(
     ids: Sequence[int], *, note: str, actor: str, now: datetime, until: datetime | None = None, stop: bool = False
 ) -> list[int]:
-    """The same for many, by key; returns those of which something changed. Raises Refused `drain_deadline` (422)."""
+    """The same for many, by key; returns those of which something changed.
+
+    Raises Refused `drain_deadline` and `note` (422).
+    """
     check_deadline(until, stop, now)
+    check_note(note)
     live = Worker.objects.filter(LIVE, pk__in=ids)
     rows = {row.pk: row for row in live.select_for_update().order_by("pk")}
     cause = "drain" if until is None else f"drain until {until.isoformat(timespec='minutes')}{', then stop' * stop}"
@@ -79,6 +87,15 @@ def check_deadline(until: datetime | None, stop: bool, now: datetime) -> None:
         raise Refused("drain_deadline", "; ".join(map(str, problems)), status=422, problems=tuple(problems))
 
 
+def check_note(note: str) -> None:
+    """Raise Refused `note` (422) for one that is too long, or not one line of text."""
+    found = f"{len(note):,} characters" if len(note) > LONGEST_NOTE else quoted(note)
+    if len(note) > LONGEST_NOTE or not is_printable(note):
+        expected = f"one line of at most {LONGEST_NOTE} characters, without control or direction characters"
+        problem = Problem("note", found, expected)
+        raise Refused("note", str(problem), status=422, problems=(problem,))
+
+
 def live_worker(name: str) -> Worker:
     """The worker of this name that is neither revoked nor retired. Raises NotFound."""
     if "\0" not in name:
@@ -97,9 +114,6 @@ def live_workers_named(names: Sequence[str]) -> list[Worker]:
         told = ", ".join(map(repr, missing[:MOST_NAMED])) + (" and more" if len(missing) > MOST_NAMED else "")
         raise NotFound(f"no worker {told}", code="no_such_worker")
     return [found[name] for name in dict.fromkeys(names)]
-
-
-MOST_NAMED = 5
 
 
 def _said(row: Worker) -> tuple[str, datetime | None, bool]:
