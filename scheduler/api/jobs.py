@@ -11,7 +11,8 @@ from django.utils import timezone
 from ninja import Header, Path, Query, Router, Status
 
 from scheduler import queries
-from scheduler.api.wire import DecisionOut, JobDetailOut, JobsAsked, JobsOut, SubmissionAsked
+from scheduler.api.wire import DecisionOut, JobDetailOut, JobsOut
+from scheduler.api.wire_asked import JobsAsked, SubmissionAsked
 from scheduler.core.codec import decision_to_document
 from scheduler.core.explain import Answer, answer, funnel
 from scheduler.core.words import in_utc

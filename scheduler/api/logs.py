@@ -9,7 +9,8 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Path, Query, Router
 
 from scheduler.api.jobs import found
-from scheduler.api.wire import LogAsked, LogPageOut
+from scheduler.api.wire import LogPageOut
+from scheduler.api.wire_asked import LogAsked
 from scheduler.log_download import as_text
 from scheduler.models import Job, Task
 from scheduler.services.log_tasks import logs_of

@@ -10,7 +10,8 @@ from django.utils import timezone
 from ninja import Path, Query, Router
 
 from scheduler import queries
-from scheduler.api.wire import WorkerDetailOut, WorkersAsked, WorkersOut
+from scheduler.api.wire import WorkerDetailOut, WorkersOut
+from scheduler.api.wire_asked import WorkersAsked
 from scheduler.core.codec import worker_to_document
 from scheduler.core.fleet import WorkerView
 from scheduler.models import Task

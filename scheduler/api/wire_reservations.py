@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from scheduler.api.wire import MOST_ROWS
+from scheduler.api.wire_asked import MOST_ROWS
 from workers.wire import Answer, Body, Id, Instant, Line, ProblemOut
 
 Index = Annotated[int, Field(ge=0, lt=4096)]

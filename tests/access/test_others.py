@@ -12,17 +12,15 @@ from django.utils import timezone
 from gpulayer_site.access.table import CALLS, PAGES
 from scheduler.models import Job
 from scheduler.services.jobs import cancel_job
-from tests import factories
 from tests.access.callers import bearer, token
+from tests.access.hidden import NAME
 from tests.access.routes import addresses
-from tests.factories import a_job, a_pass, a_user, a_worker, changed
+from tests.factories import a_pass, changed
 from tests.security.routes import routes
 from workers.models import Event
 
 pytestmark = pytest.mark.django_db
 
-NAME = "classified"
-"""The name of mira's jobs, which is nowhere to be read for jonas."""
 BODIES: dict[str, Any] = {
     "api/v1/jobs/<job_id>/give-up": {"confirm": True},
     "api/v1/jobs/<job_id>/hold/extend": {"seconds": 3600},
@@ -30,36 +28,6 @@ BODIES: dict[str, Any] = {
 SHORT_ANSWERS = {"jobs", "api/v1/jobs", "api/v1/rollup"}
 """Where, beside what is told of jonas' own job, its reasons say which one holds the device: by its id, no more."""
 ABOUT_A_JOB = [one for one in addresses() if "job_id>" in one.route]
-
-
-class Hidden:
-    """mira's job of team vision holds the only device; jonas of team speech has one that waits for it."""
-
-    def __init__(self) -> None:
-        self.mira = a_user("mira", teams=("vision",))
-        self.noa, self.jonas = a_user("noa", teams=("vision",)), a_user("jonas", teams=("speech",))
-        self.ada = a_user("ada", staff=True)
-        a_worker("w1", gpus="1xA100", seen=timezone.now())
-        self.over = a_job(owner=self.mira, name=NAME, at=timezone.now())
-        cancel_job(job=self.over, actor="user:mira", now=timezone.now())
-        self.job = a_job(owner=self.mira, name=NAME, at=timezone.now(), env={"EPOCHS": "3"})
-        a_pass(timezone.now())
-        self.own = a_job(owner=self.jonas, name="speech-1", at=timezone.now())
-        self.later = a_job(owner=self.mira, name=NAME, at=timezone.now())
-        a_pass(timezone.now())
-
-    def get(self, user: Any, path: str, **query: str) -> Any:
-        """The answer to this user's browser."""
-        client = Client()
-        client.force_login(user)
-        return client.get(path, query)
-
-
-@pytest.fixture
-def hidden(settings, monkeypatch):
-    settings.GPULAYER_OTHERS_JOBS = "hidden"
-    monkeypatch.setattr(factories, "NOW", timezone.now())
-    return Hidden()
 
 
 def plain(answer: Any, *ids: str) -> tuple[int, str]:
@@ -228,34 +196,3 @@ def test_a_form_begins_with_no_job_that_is_not_seen(hidden):
     form = {"name": "mine", "command": "true", "target": "local", "cloned_from": hidden.job.job_id}
     assert client.post("/jobs/new", form).status_code == 302
     assert Job.objects.get(name="mine").cloned_from is None
-
-
-class TestValues:
-    """`env` is for the owner and operators, secrets are for nobody; a team sees the rest."""
-
-    @pytest.mark.parametrize(("who", "seen"), [("mira", True), ("ada", True), ("noa", False)])
-    def test_of_env(self, hidden, who, seen):
-        spec = bearer(token(getattr(hidden, who))).get(f"/api/v1/jobs/{hidden.job.job_id}").json()["spec"]
-        assert (spec["env"]["EPOCHS"] == "3") is seen
-        assert (
-            "EPOCHS: &#x27;3&#x27;"
-            in hidden.get(getattr(hidden, who), f"/jobs/{hidden.job.job_id}/spec").content.decode()
-        ) is seen
-
-    def test_of_secrets(self, hidden):
-        job = a_job(owner=hidden.mira, at=timezone.now(), secrets={"TOKEN": "hush-hush"})
-        for user in (hidden.mira, hidden.noa, hidden.ada):
-            for path in (f"/api/v1/jobs/{job.job_id}", f"/jobs/{job.job_id}/spec", f"/jobs/new?like={job.job_id}"):
-                assert b"hush-hush" not in hidden.get(user, path).content
-
-
-class TestWhoMayChangeWhat:
-    @pytest.mark.parametrize(
-        ("who", "status"), [("mira", 200), ("noa", 200), ("ada", 200), ("jonas", 403), ("vera", 403)]
-    )
-    def test_its_owner_its_team_and_operators(self, hidden, settings, who, status):
-        settings.GPULAYER_OTHERS_JOBS = "visible"
-        user = a_user("vera", teams=("vision",)) if who == "vera" else getattr(hidden, who)
-        cap = {"role": "viewer"} if who == "vera" else {}
-        answer = bearer(token(user, **cap)).post(f"/api/v1/jobs/{hidden.later.job_id}/pause")
-        assert answer.status_code == status, answer.content

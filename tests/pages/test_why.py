@@ -96,7 +96,7 @@ class TestOfAJobThatWaits:
     def test_reserving_is_offered_to_operators_after_half_an_hour(self, page, operator, taken):
         _, waiting, _ = taken
         changed(waiting, submitted_at=timezone.now() - timedelta(minutes=40))
-        link = "/admin/scheduler/reservation/add/"
+        link = f"/reservations/new?holder=job:{waiting.job_id}"
         for client, offered in ((operator, True), (page, False)):
             html = text(client, f"/jobs/{waiting.job_id}")
             assert "so reserving workers for it is the thing to do" in html
@@ -197,7 +197,7 @@ class TestOneWorker:
         rows = {
             which: text(page, f"{url}?r={which}").count('<tr role="row" id=') for which in ("all", "failed", "asked")
         }
-        assert rows == {"all": 42, "failed": 1, "asked": 5}
+        assert rows == {"all": 46, "failed": 1, "asked": 5}
 
     def test_of_the_chosen_one_says_so(self, page, taken):
         first, *_ = taken
