@@ -61,7 +61,7 @@ def test_what_does_not_end_when_asked_is_killed_when_its_grace_is_over(run: Run)
     began = time.monotonic()
     task.shim.stop("cancelled", 0.5)
     assert task.over()["signal"] == signal.SIGKILL
-    assert 0.5 <= time.monotonic() - began < 5
+    assert 0.5 <= time.monotonic() - began < 20
 
 
 def test_only_the_first_stop_counts(run: Run) -> None:

@@ -62,7 +62,7 @@ def test_a_host_that_stood_still_beyond_the_lease_kills_at_once(run: Run) -> Non
     resumed = time.monotonic()
     shim.resume()
     task.over()
-    assert time.monotonic() - resumed < 2
+    assert time.monotonic() - resumed < 8  # not after the grace of ten seconds
 
 
 def test_the_wall_clock_has_no_say(run: Run) -> None:

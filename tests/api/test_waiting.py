@@ -45,7 +45,7 @@ def test_it_is_answered_as_soon_as_there_is_work(agent: Caller, mira: User) -> N
         since = time.monotonic()
         told = answer.result(timeout=30).json()
     assert [each["task"] for each in told["assignments"]] == [placed.task]
-    assert time.monotonic() - since < 5
+    assert time.monotonic() - since < 15
 
 
 def test_it_is_answered_as_soon_as_something_is_to_be_stopped(agent: Caller, placed: Placed) -> None:
@@ -61,7 +61,7 @@ def test_what_was_told_before_is_told_again_at_a_pace(agent: Caller, placed: Pla
     since = time.monotonic()
     answer = agent.get("assignments?worker=w1&wait=20")
     assert answer.json()["cancel"] == [placed.task]
-    assert 0.9 < time.monotonic() - since < 10
+    assert 0.9 < time.monotonic() - since < 18
 
 
 def test_nothing_is_204_when_the_time_is_over(agent: Caller) -> None:
@@ -81,7 +81,7 @@ def test_half_of_the_threads_may_wait_and_the_others_come_again(agent: Caller, m
         since = time.monotonic()
         answer = agent.get("assignments?worker=w1&wait=20")
         assert (answer.status_code, answer["Retry-After"]) == (204, "1")
-        assert time.monotonic() - since < 5
+        assert time.monotonic() - since < 15
         place(agent, "w1", owner=mira)
         assert agent.get("assignments?worker=w1&wait=20").status_code == 200, "what there is, is told all the same"
     with room_to_wait(1) as room:

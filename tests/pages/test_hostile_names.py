@@ -9,7 +9,7 @@ from tests.factories import a_job, a_pass, a_reservation, a_user, a_worker, late
 
 pytestmark = pytest.mark.django_db
 
-EVIL = "<script>alert(1)</script>'\"><img src=x onerror=alert(2)>{{ 7|add:7 }}"
+EVIL = "<script>alert(1)</script>'\"><img src=x onerror=alert(2)>{{ 7000|add:7033 }}"
 NAME = "w'\"<b onmouseover=alert(3)>"
 
 
@@ -51,7 +51,7 @@ def test_no_page_runs_them(page, hostile):
         answer = page.get(url)
         html = answer.content.decode()
         assert answer.status_code in (200, 403), url
-        for raw in ("<script>alert", "<img src=x", "<b onmouseover", "14</", "jonas<b>"):
+        for raw in ("<script>alert", "<img src=x", "<b onmouseover", "14033", "jonas<b>"):
             assert raw not in html, (url, raw)
 
 
