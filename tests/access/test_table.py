@@ -7,6 +7,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import path
 
+from gpulayer_site.access.binding import hold_to_the_table
 from gpulayer_site.access.rows import Row, Rows, Who
 from gpulayer_site.access.table import CALLS, PAGES
 from tests.access.routes import addresses, operations
@@ -48,7 +49,7 @@ def test_rows_with_a_star_are_only_the_admins():
 
 def test_every_operation_asks_the_table():
     for operation in operations():
-        assert "_run_checks" in vars(operation), operation.path
+        assert operation._run_checks.__module__ == hold_to_the_table.__module__, operation.path
 
 
 def test_scopes_are_said_of_every_call_of_people():
