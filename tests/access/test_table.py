@@ -101,3 +101,18 @@ class TestAnUnlistedAddress:
 
 def _is_about(row: Row, route: str) -> bool:
     return route == row.route or (row.route.endswith("*") and route.startswith(row.route[:-1]))
+
+
+def test_who_may_only_look_changes_nothing_but_what_is_their_own():
+    """Their profile, their tokens; everything else that is no GET asks for more."""
+    changing = {
+        row.route for row in (*PAGES.all, *CALLS.all) if row.who is Who.SIGNED_IN and row.each_method != ("GET",)
+    }  # fmt: skip
+    own = {route for route in changing if route.startswith(("profile", "api/v1/tokens"))}
+    assert changing - own == set()
+
+
+def test_strangers_get_to_the_door_and_no_further():
+    assert {row.route for row in (*PAGES.all, *CALLS.all) if row.who is Who.ANYONE} == {
+        "signin", "signout", "admin/login/", "api/v1/", "api/agent/v1/", "^api/",
+    }  # fmt: skip
