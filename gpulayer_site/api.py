@@ -42,6 +42,7 @@ class ProblemAPI(NinjaAPI):
             self._document = super().get_openapi_schema(**options)
             for operations in self._document["paths"].values():
                 for operation in operations.values():
+                    _may_be_refused(operation["responses"])
                     _name_problems(operation["responses"])
         return self._document
 
@@ -64,6 +65,13 @@ class ProblemAPI(NinjaAPI):
         for item, value in zip(error.errors, found, strict=True):
             item["input"] = value
         return error
+
+
+def _may_be_refused(responses: dict[Any, dict[str, Any]]) -> None:
+    """A role or a token's scope can be too small for any call that asks who is calling."""
+    unknown = responses.get(401) or responses.get("401")
+    if unknown is not None and not {403, "403"} & set(responses):
+        responses[403] = {**unknown, "description": "Forbidden"}
 
 
 def _name_problems(responses: dict[Any, dict[str, Any]]) -> None:
