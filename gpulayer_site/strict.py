@@ -11,6 +11,8 @@ from workers.agent.trust import is_loopback
 SHORTEST_KEY = 32
 FEWEST_CHARACTERS = 10
 """So many different ones: `aaaa…` is long and still guessed."""
+_BROKERS_AFAR = ("redis", "rediss")
+_BROKERS = (*_BROKERS_AFAR, "redis+socket", "memory")
 _KNOWN = ("django-insecure-", "change-me", "changeme", "secret-key", "your-secret")
 
 
@@ -29,12 +31,21 @@ def checked_secret_key(key: str) -> str:
     return key
 
 
-def checked_broker(url: str) -> str:
-    """The broker's address. Raises ImproperlyConfigured for one that anybody in the network could write to."""
-    parts = urlsplit(url)
-    if parts.scheme in ("redis", "rediss") and not parts.password and not is_loopback(url):
-        raise ImproperlyConfigured(
-            f"GPULAYER_BROKER_URL: the broker at {parts.hostname} takes messages without a password from everybody who "
-            f"reaches it; set one there (requirepass) and write {parts.scheme}://:PASSWORD@{parts.hostname}/…"
-        )
-    return url
+def checked_broker(urls: str) -> str:
+    """The broker's address, or several with `;` between them. Raises ImproperlyConfigured, which shows no password.
+
+    Refused: one that anybody in the network could write to, and one of a kind that has no such check.
+    """
+    for url in filter(None, urls.split(";")):
+        parts = urlsplit(url)
+        if parts.scheme not in _BROKERS:
+            found = f"`{parts.scheme}://…`" if "://" in url else "no `://`"
+            raise ImproperlyConfigured(
+                f"GPULAYER_BROKER_URL is redis://…, rediss://… or redis+socket://…; found {found}"
+            )
+        if parts.scheme in _BROKERS_AFAR and not parts.password and not is_loopback(url):
+            raise ImproperlyConfigured(
+                f"GPULAYER_BROKER_URL: the broker at {parts.hostname} takes messages without a password from everybody "
+                f"who reaches it; set one there (requirepass) and write {parts.scheme}://:PASSWORD@{parts.hostname}/…"
+            )
+    return urls

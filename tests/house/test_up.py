@@ -161,6 +161,11 @@ class TestRefusals:
             pytest.param({"HOST": "203.0.113.1"}, "HOST=203.0.113.1 is no address of this machine", id="an address"),
             pytest.param({"DATABASE_URL": "foo"}, "DATABASE_URL is no address of a database", id="a database"),
             pytest.param({"SECRET_KEY": "short"}, "SECRET_KEY needs at least 32 characters", id="a key"),
+            pytest.param(
+                {"GPULAYER_BROKER_URL": "redis://10.0.0.7/0"},
+                "GPULAYER_BROKER_URL: the broker at 10.0.0.7 takes messages without a password",
+                id="a broker open to the network",
+            ),
             pytest.param({"LOG_LEVEL": "LOUD"}, "LOG_LEVEL is DEBUG, INFO, WARNING, .*found `LOUD`", id="a level"),
             pytest.param({"GPULAYER_DATA": "/proc/x"}, "data folder /proc/x cannot be used", id="a folder"),
         ],

@@ -188,6 +188,7 @@ def test_an_installation_makes_a_key_of_its_own(tmp_path: Path) -> None:
     ({"SECRET_KEY": "short"}, "SECRET_KEY needs at least 32 characters"),
     ({"GPULAYER_SECRETS_KEY": "not-a-fernet-key"}, "GPULAYER_SECRETS_KEY"),
     ({"DATABASE_URL": "nonsense"}, "DATABASE_URL"),
+    ({"GPULAYER_BROKER_URL": "redis://10.0.0.7:6379/0"}, "GPULAYER_BROKER_URL"),
 ])  # fmt: skip
 def test_a_weak_word_is_refused_at_the_start_and_not_repeated(
     tmp_path: Path, environment: dict[str, str], says: str

@@ -38,6 +38,10 @@ def test_a_weak_key_is_refused_and_not_shown(key: str, says: str) -> None:
         ("redis://10.0.0.7/0", False),
         ("redis://user@10.0.0.7/0", False),
         ("rediss://broker.example/0", False),
+        ("redis://:@10.0.0.7/0", False),
+        ("redis://:word@10.0.0.7/0;redis://:word@10.0.0.8/0", True),
+        ("redis://:word@10.0.0.7/0;redis://10.0.0.8/0", False),
+        ("redis://127.0.0.1.example/0", False),
     ],
 )
 def test_a_broker_that_is_open_to_the_network_is_refused(url: str, fine: bool) -> None:
@@ -46,6 +50,13 @@ def test_a_broker_that_is_open_to_the_network_is_refused(url: str, fine: bool) -
         return
     with pytest.raises(ImproperlyConfigured, match="without a password"):
         checked_broker(url)
+
+
+@pytest.mark.parametrize("url", ["sentinel://10.0.0.7:26379", "amqp://guest:guest@10.0.0.7//", "10.0.0.7:6379"])
+def test_a_broker_of_another_kind_is_refused_and_its_password_not_shown(url: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match="redis://…, rediss://… or redis") as caught:
+        checked_broker(url)
+    assert "guest" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
