@@ -4,10 +4,13 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
-from scheduler.services import seen_fleet
+from scheduler.services import seen_fleet, visibility
 from scheduler.views import whatif
 
-_KNOWN = {"views_of": seen_fleet.views_of, "tasks_on": seen_fleet.tasks_on, "what_if": whatif.panel}
+_KNOWN = {
+    "views_of": seen_fleet.views_of, "tasks_on": seen_fleet.tasks_on, "told_to": visibility.told_to,
+    "what_if": whatif.panel,
+}  # fmt: skip
 
 urlpatterns: list[URLPattern | URLResolver] = [
     # One door: the admin's own sign-in form would know neither one-time codes nor the throttle.

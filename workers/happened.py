@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,10 +22,10 @@ class Happened:
     why: str
 
 
-def lately(worker: str) -> list[Happened]:
-    """The last few, the latest first. One query."""
+def lately(worker: str, as_told: Callable[[str], str]) -> list[Happened]:
+    """The last few, the latest first. One query; `as_told` makes of a sentence what the reader may know of it."""
     told = Event.objects.filter(subject_kind="worker", subject=worker, verb__in=VERBS).order_by("-id")[:MOST]
-    return [Happened(event.at, _what(event), _why(event)) for event in told]
+    return [Happened(event.at, as_told(_what(event)), as_told(_why(event))) for event in told]
 
 
 def _what(event: Event) -> str:

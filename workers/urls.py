@@ -1,4 +1,4 @@
-"""Addresses of the worker pages. Who includes them passes `views_of` and `tasks_on` (see `workers.views`)."""
+"""Addresses of the worker pages. Who includes them passes `views_of`, `tasks_on`, `told_to` (see `workers.views`)."""
 
 from django.urls import path, re_path
 

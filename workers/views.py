@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -32,6 +33,9 @@ ViewsOf = Callable[[Sequence[str], Any], Mapping[str, WorkerView]]
 TasksOn = Callable[..., Sequence[Any]]
 """The tasks on a worker, by its key, as a user may see them; all of them where no user is named, as for operators:
 each with `job_id`, `name`, `owner`, `devices`, `since`, `state`."""
+
+ToldTo = Callable[[Any, str], str]
+"""A sentence as a user may read it."""
 
 BULK = (("labels", "Labels…"), ("drain", "Drain…"), ("undrain", "Undrain…"), ("retire", "Retire…"))
 """What can be done with many at once."""
@@ -73,7 +77,9 @@ def _tabs(filters: Mapping[str, str]) -> list[dict[str, str]]:
     ]
 
 
-def worker(request: HttpRequest, name: str, views_of: ViewsOf, tasks_on: TasksOn, **_: Any) -> HttpResponse:
+def worker(
+    request: HttpRequest, name: str, views_of: ViewsOf, tasks_on: TasksOn, told_to: ToldTo, **_: Any
+) -> HttpResponse:
     """One worker: its devices and who holds them, what it has, and what nobody knows of it."""
     found = get_object_or_404(live_workers().select_related("facts", "credential"), name=name)
     row = WorkerRow(found, views_of([name], request.user).get(name))
@@ -84,7 +90,7 @@ def worker(request: HttpRequest, name: str, views_of: ViewsOf, tasks_on: TasksOn
         "tasks": tasks,
         "devices": device_rows(row, found.devices.order_by("index", "-present"), tasks),
         "offer": offer_of(found),
-        "lately": lately(found.name),
+        "lately": lately(found.name, partial(told_to, request.user)),
         "labels": labels_of(found),
         **(_for_operators(found) if is_operator(request.user) else {}),
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.http import HttpRequest
@@ -32,20 +34,21 @@ router = Router(tags=["workers"])
 def list_workers(request: HttpRequest, asked: Query[WorkersAsked]) -> Any:
     """Live workers by name; `q` is part of a name."""
     page = queries.workers_page(q=asked.q, after=asked.after, limit=asked.limit)
-    return {"items": [worker_document(row, request.user) for row in page.rows], "next": page.after}
+    rows = _seen(page.rows, request.user)
+    return {"items": [worker_document(row, request.user) for row in rows], "next": page.after}
 
 
 @router.get("workers/{name}", response={200: WorkerDetailOut, **refusals(404)})
 def get_worker(request: HttpRequest, name: Path[str]) -> Any:
     """One worker with its devices and its document."""
-    row = queries.worker_row(name) if "\0" not in name else None
-    if row is None:
+    found = queries.worker_row(name) if "\0" not in name else None
+    if found is None:
         raise NotFound(f"no worker {name[:100]!r}", code="no_such_worker")
-    view = _seen(row, request.user)
+    (row,) = _seen([found], request.user)
     return {
         **worker_document(row, request.user),
         "devices": list(row.worker.devices.order_by("index", "pk")),
-        "document": worker_to_document(view) if view else None,
+        "document": worker_to_document(row.view) if row.view else None,
         "unknown": row.worker.unknown,
         "offered": offer_of(row.worker),
     }
@@ -92,11 +95,12 @@ def _task(task: Task, user: Any) -> dict[str, Any]:
     }
 
 
-def _seen(row: queries.WorkerRow, user: Any) -> WorkerView | None:
-    """The worker as a pass would see it, as this user may see it."""
-    if row.view is None or sees_all(user):
-        return row.view
-    return as_seen(row.view, seen_ids(user, jobs_of(row.view)))
+def _seen(rows: Sequence[queries.WorkerRow], user: Any) -> Sequence[queries.WorkerRow]:
+    """The workers as a pass would see them, as this user may see them."""
+    if sees_all(user):
+        return rows
+    seen = seen_ids(user, (job_id for row in rows if row.view for job_id in jobs_of(row.view)))
+    return [replace(row, view=row.view and as_seen(row.view, seen)) for row in rows]
 
 
 def _states(worker: Worker, view: WorkerView | None) -> list[str]:

@@ -149,7 +149,7 @@ def _document(row: ReservationRow) -> dict[str, Any]:
         "starts_at": of.starts_at,
         "ends_at": of.ends_at,
         "ended_at": of.cancelled_at,
-        "ended_cause": of.ended_cause,
+        "ended_cause": row.ended_cause,
         "job_is_over": row.job_is_over,
         "waits_for": [
             {"job_id": task.name, "devices": list(task.devices), "until": task.until} for task in row.in_the_way

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -16,7 +16,7 @@ from scheduler.models import Job, Reservation, Task
 from scheduler.models.jobs import JOB_OVER
 from scheduler.queue import holders_of
 from scheduler.services.reservations import is_live
-from scheduler.services.visibility import SOMEBODY_ELSES, seen_by, seen_ids, sees_all
+from scheduler.services.visibility import SOMEBODY_ELSES, ids_in, seen_by, seen_ids, sees_all, without_others
 
 KIND_WORDS: Mapping[str, str] = {"job": "job", "user": "person", "team": "team"}
 """What holders are called in sentences."""
@@ -71,6 +71,8 @@ class ReservationRow:
     job_state: str = ""
     """Of a job it is for: the state; `gone` for one that is there no more."""
     holder_hidden: bool = False
+    ended_cause: str = ""
+    """Why it was ended early, as the viewer may read it."""
 
     @property
     def name(self) -> str:
@@ -147,8 +149,12 @@ def rows_for(user: Any, reservations: Sequence[Reservation], now: datetime) -> t
     tasks = _tasks_on({row.worker_id for row in reservations if is_live(row, now)})
     named = {row.holder.removeprefix("job:") for row in reservations if row.holder.startswith("job:")}
     states = dict(Job.objects.filter(job_id__in=named).values_list("job_id", "state"))
-    shown = _shown(user, {*named, *(job_id for some in tasks.values() for _, job_id, _, _ in some)})
-    return tuple(_row(row, tasks.get(row.worker_id, ()), states, shown, now) for row in reservations)
+    told = {job_id for row in reservations for job_id in ids_in(row.ended_cause)}
+    shown = _shown(user, {*named, *told, *(job_id for some in tasks.values() for _, job_id, _, _ in some)})
+    rows = (_row(row, tasks.get(row.worker_id, ()), states, shown, now) for row in reservations)
+    if user is None or sees_all(user):
+        return tuple(rows)
+    return tuple(replace(row, ended_cause=without_others(row.ended_cause, shown)) for row in rows)
 
 
 def _shown(user: Any, job_ids: Collection[str]) -> Collection[str]:
@@ -166,7 +172,9 @@ def _row(
     job_state = states.get(name, "gone") if kind == "job" else ""
     hidden = kind == "job" and name in states and name not in shown
     if not is_live(row, now):
-        return ReservationRow(row, Phase.OVER, job_state=job_state, holder_hidden=hidden)
+        return ReservationRow(
+            row, Phase.OVER, job_state=job_state, holder_hidden=hidden, ended_cause=row.ended_cause
+        )  # fmt: skip
     waits_for = tuple(
         InTheWay(job_id, devices, until, job_id not in shown)
         for devices, job_id, holders, until in tasks

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from scheduler import occupancy
-from scheduler.core.fleet import DeviceView, WorkerView
+from scheduler.core.fleet import DeviceView, Window, WorkerView
 from scheduler.occupancy import TaskOn
-from scheduler.services.visibility import SOMEBODY_ELSES, seen_ids, sees_all
+from scheduler.services.visibility import SOMEBODY_ELSES, ids_in, seen_ids, sees_all, without_others
 
 _JOB = "job:"
 
@@ -43,13 +43,22 @@ def as_seen(view: WorkerView, seen: frozenset[str]) -> WorkerView:
         task if task.job_id in seen else replace(task, job_id=SOMEBODY_ELSES) for task in view.tasks
     )  # fmt: skip
     devices = view.facts.devices and tuple(_device(device, seen) for device in view.facts.devices)
-    facts = replace(view.facts, devices=devices, reserved_for=_holder(view.facts.reserved_for, seen))
-    return replace(view, tasks=tasks, facts=facts)
+    facts = replace(
+        view.facts,
+        devices=devices,
+        reserved_for=_holder(view.facts.reserved_for, seen),
+        upcoming=tuple(_window(window, seen) for window in view.facts.upcoming),
+    )
+    return replace(view, tasks=tasks, facts=facts, state_note=without_others(view.state_note, seen))
 
 
 def _device(device: DeviceView, seen: frozenset[str]) -> DeviceView:
     holder = _holder(device.reserved_for, seen)
     return device if holder == device.reserved_for else replace(device, reserved_for=holder)
+
+
+def _window(window: Window, seen: frozenset[str]) -> Window:
+    return replace(window, holder=_holder(window.holder, seen) or window.holder)
 
 
 def _holder(holder: str | None, seen: frozenset[str]) -> str | None:
@@ -59,7 +68,14 @@ def _holder(holder: str | None, seen: frozenset[str]) -> str | None:
 
 
 def jobs_of(view: WorkerView) -> Iterable[str]:
-    """The ids of the jobs that hold something of it, and of those that it is reserved for."""
+    """The ids of the jobs that hold something of it, of those that it is or will be reserved for, and of those that
+    its note names.
+    """
     yield from (task.job_id for task in view.tasks)
-    holders = (view.facts.reserved_for, *(device.reserved_for for device in view.facts.devices or ()))
+    yield from ids_in(view.state_note)
+    holders = (
+        view.facts.reserved_for,
+        *(device.reserved_for for device in view.facts.devices or ()),
+        *(window.holder for window in view.facts.upcoming),
+    )
     yield from (holder.removeprefix(_JOB) for holder in holders if holder is not None and holder.startswith(_JOB))

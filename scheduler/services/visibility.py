@@ -6,7 +6,8 @@ those of their teams; operators see all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django.conf import settings
@@ -92,6 +93,22 @@ def seen_ids(user: Any, job_ids: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
+def ids_in(text: str) -> list[str]:
+    """The ids of jobs that a sentence names."""
+    return _ID.findall(text)
+
+
+def without_others(text: str, seen: Collection[str]) -> str:
+    """A sentence with `SOMEBODY_ELSES` in place of every job that is not among those seen."""
+    return _ID.sub(lambda found: found[0] if found[0] in seen else SOMEBODY_ELSES, text)
+
+
+def told_to(user: Any, text: str) -> str:
+    """A sentence as this user may read it; one query where it names jobs and others' are hidden."""
+    return text if sees_all(user) else without_others(text, seen_ids(user, ids_in(text)))
+
+
+_ID = re.compile(rf"\bj-[0-9]{{1,{LONGEST_NUMBER}}}\b")
 _AT_ONCE = 500
 """Databases bound the length of a list."""
 

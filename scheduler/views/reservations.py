@@ -107,7 +107,7 @@ def _note(row: ReservationRow, now: datetime, zone: tzinfo) -> str:
     of = row.reservation
     if row.phase == Phase.OVER:
         ended = f"ended {said(of.cancelled_at, now=now, zone=zone)}" if of.cancelled_at else ""
-        return ": ".join(filter(None, (ended, of.ended_cause)))
+        return ": ".join(filter(None, (ended, row.ended_cause)))
     if row.job_is_over:
         return f"{row.holder} is over: this ends by itself"
     if not row.in_the_way:
