@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from scheduler.core.fleet import Fleet, WorkerFacts, WorkerView
+from django.conf import settings
+
+from scheduler.core.fleet import Fleet, Window, WorkerFacts, WorkerView
 from scheduler.facts import facts_by_id
 from scheduler.models import PassState, Reservation, SchedulingPass
 from scheduler.services.rollups import left_by
@@ -53,7 +56,7 @@ def changed(change: Change, fleet: Fleet) -> Fleet:
     facts = _Said.of(change)
     views = tuple(_view(change, view, facts) if view.id in asked else view for view in fleet.workers)
     if change.windows or change.ended:
-        views = tuple(_kept(change, view) for view in views)
+        views = _kept(change, views)
     return Fleet(views)
 
 
@@ -117,11 +120,28 @@ def _masked(view: WorkerView) -> WorkerView:
     return replace(view, facts=replace(view.facts, reserved_for=NOBODY, reserved_until=None))
 
 
-def _kept(change: Change, view: WorkerView) -> WorkerView:
-    """With the reservations that are to be made, and without those that are to end."""
-    for row in Reservation.objects.filter(pk__in=change.ended, worker__name=view.id) if change.ended else ():
+def _kept(change: Change, views: Iterable[WorkerView]) -> tuple[WorkerView, ...]:
+    """With the reservations that are to be made, and without those that are to end. One query."""
+    ending: defaultdict[str, list[Reservation]] = defaultdict(list)
+    for row in Reservation.objects.filter(pk__in=change.ended).select_related("worker") if change.ended else ():
+        ending[row.worker.name].append(row)
+    coming: defaultdict[str, list[Window]] = defaultdict(list)
+    notice = round(settings.GPULAYER_RESERVATION_NOTICE_SECONDS)
+    for name, window in change.windows:
+        coming[name].append(replace(window, notice_s=notice))
+    changed = ending.keys() | coming.keys()
+    return tuple(
+        _with(_without(view, ending[view.id]), coming[view.id]) if view.id in changed else view for view in views
+    )
+
+
+def _without(view: WorkerView, ending: Iterable[Reservation]) -> WorkerView:
+    for row in ending:
         view = _given_back(view, row)
-    new = [window for name, window in change.windows if name == view.id]
+    return view
+
+
+def _with(view: WorkerView, new: Sequence[Window]) -> WorkerView:
     if not new:
         return view
     upcoming = tuple(sorted((*view.facts.upcoming, *new), key=lambda window: window.starts_at))

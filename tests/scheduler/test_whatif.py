@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 
 import pytest
 from pytest_django.fixtures import Settings
@@ -94,6 +95,31 @@ def test_a_reservation_keeps_others_out_and_its_end_lets_them_in() -> None:
     assert effects(Change(windows=(("w1", kept),)), [other]) == [""], "w1 is taken for the present"
     kept = Window(holder="team:vision", starts_at=NOW)
     assert effects(Change(windows=(("w1", kept),)), [other]) == ["never_fits"]
+
+
+def test_notice_of_a_reservation_is_given_as_passes_give_it(settings: Settings) -> None:
+    settings.GPULAYER_RESERVATION_NOTICE_SECONDS = 3600
+    worker = a_worker("w1")
+    job = a_job()
+    kept = {"holder": "team:vision", "starts_at": later(hours=5)}
+    assert effects(Change(windows=(("w1", Window(**kept)),)), [job]) == [""], "jobs without a limit may start till then"
+    a_reservation(worker, **kept)
+    a_pass(later(seconds=2))
+    assert states(job) == ["assigned"]
+
+
+def test_what_it_asks_the_database_does_not_grow_with_the_fleet(
+    django_assert_max_num_queries: Callable[..., AbstractContextManager[object]],
+) -> None:
+    rows = [a_reservation(a_worker(f"w{number}"), "team:vision") for number in range(12)]
+    a_job()
+    a_pass()
+    change = Change(
+        ended=tuple(row.pk for row in rows[:2]), windows=(("w5", Window(holder="user:noa", starts_at=NOW)),)
+    )
+    preview(change, now=NOW)
+    with django_assert_max_num_queries(8):
+        assert preview(change, now=NOW).changed == 1
 
 
 def test_a_worker_that_drains_already_is_no_help_to_a_job_that_loses_its_last_one() -> None:
