@@ -12,7 +12,7 @@ from scheduler.services.holding import take_back
 from scheduler.services.outcomes import DRAINED
 from scheduler.services.reports import locked
 from scheduler.services.settling import settle
-from workers.models import Intent, Worker
+from workers.models import Intent, Liveness, Worker
 
 ACTOR = "scheduler"
 
@@ -21,7 +21,8 @@ def stop_at_deadlines(now: datetime) -> None:
     """Have agents end what still runs on workers that were to be empty by now. Again, it changes nothing.
 
     What was never let go is taken back at once. The rest ends by its agent's report, like a job that is cancelled; then
-    its job goes back to the queue or ends, as its retries say.
+    its job goes back to the queue or ends, as its retries say. Out of contact nothing is told to stop: the drain may be
+    over when the host is back.
     """
     due = Task.objects.filter(
         released_at=None, state__in=TASK_UNFINISHED, failure_code="", worker__intent=Intent.DRAINING,
@@ -40,6 +41,8 @@ def _stop(task_id: int, now: datetime) -> None:
         return
     if take_back([rows.task], rows.attempt, actor=ACTOR, now=now, cause="drained"):
         settle(rows, now=now, actor=ACTOR)
+        return
+    if rows.worker.liveness != Liveness.ONLINE:
         return
     Task.objects.filter(pk=task_id).update(failure_code=DRAINED)
     Event.objects.create(

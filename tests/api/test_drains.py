@@ -108,6 +108,23 @@ def test_an_undrained_worker_keeps_its_tasks(clock: Time, agent: Caller, mira: U
     assert Task.objects.get().failure_code == ""
 
 
+@pytest.mark.parametrize("lifted", [True, False], ids=["lifted meanwhile", "still in force"])
+def test_a_deadline_that_comes_out_of_contact_counts_when_the_host_is_back(
+    clock: Time, agent: Caller, mira: User, lifted: bool
+) -> None:
+    placed = place(agent, "w1", owner=mira, retries={"max": 1, "lease_s": 3600})
+    run(agent, placed)
+    drained(clock)
+    clock.passes(120)
+    assert Worker.objects.get().liveness != "online"
+    if lifted:
+        undrain(name="w1", actor="user:ada", now=clock.now)
+    beat(agent, placed, seq=1)
+    clock.passes(5)
+    told = beat(agent, placed, seq=2)["cancel"]
+    assert (told, Task.objects.get().failure_code) == (([], "") if lifted else ([placed.task], "drained"))
+
+
 def test_a_job_that_is_cancelled_meanwhile_ends_as_cancelled(clock: Time, agent: Caller, mira: User) -> None:
     placed = place(agent, "w1", owner=mira, retries=RERUN)
     run(agent, placed)
