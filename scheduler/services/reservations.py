@@ -68,6 +68,8 @@ def amend(*, reservation: Reservation, actor: str, now: datetime, end_first: Col
 def end_reservation(*, reservation: Reservation, actor: str, now: datetime, cause: str = "") -> bool:
     """End a reservation now, or take one back that has not begun; False where it is over already."""
     cause = cause or ("cancelled" if reservation.starts_at > now else "ended early")
+    # The worker before its reservations, as everybody locks them.
+    Worker.objects.select_for_update().get(pk=reservation.worker_id)
     if not live(now).filter(pk=reservation.pk).update(cancelled_at=now, ended_cause=cause[:100]):
         return False
     reservation.cancelled_at, reservation.ended_cause = now, cause[:100]

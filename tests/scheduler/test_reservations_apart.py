@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from threading import Barrier, Thread
 
 import pytest
@@ -9,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 
 from scheduler.models import Reservation
-from scheduler.services.reservations import reserve
+from scheduler.services.reservations import amend, end_reservation, reserve
 from tests.factories import NOW, a_reservation, a_worker, changed, later
 
 WRITERS = 4
@@ -91,3 +92,37 @@ def test_of_many_at_once_one_is_let_in(through):
     for thread in writers:
         thread.join()
     assert (len(made), len(sent_away), Reservation.objects.count()) == (1, WRITERS - 1, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_one_that_is_ended_while_it_is_changed_ends_and_neither_is_in_the_others_way():
+    for round_ in range(20):
+        kept = a_reservation(a_worker(f"w{round_}"), "user:noa", ends_at=later(hours=1))
+        together, went_wrong = Barrier(2), []
+
+        def change(row, together=together):
+            row.ends_at = later(hours=2)
+            together.wait()
+            with suppress(ValidationError):  # it was over already
+                amend(reservation=row, actor="user:ada", now=NOW)
+
+        def end(row, together=together):
+            together.wait()
+            assert end_reservation(reservation=row, actor="user:lin", now=NOW)
+
+        def run(act, row, went_wrong=went_wrong):
+            try:
+                act(row)
+            except Exception as error:
+                went_wrong.append(error)
+            finally:
+                connection.close()
+
+        rows = [Reservation.objects.select_related("worker").get(pk=kept.pk) for _ in range(2)]
+        threads = [Thread(target=run, args=pair) for pair in zip((change, end), rows, strict=True)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        kept.refresh_from_db()
+        assert (went_wrong, kept.cancelled_at) == ([], NOW)
