@@ -14,6 +14,7 @@ from gpulayer_site.accounts.people import invalid
 from gpulayer_site.accounts.sessions import end_sessions
 from scheduler.core.reading import quoted
 from scheduler.models import Job, Reservation
+from scheduler.services.reservations import live
 from workers.models import Event
 from workers.refusals import NotFound, Refused
 
@@ -103,7 +104,7 @@ def delete_team(*, team: Group, actor: str, now: datetime) -> None:
     """End a team. Raises Refused (409) for one that has jobs or reservations: they would be nobody's."""
     if Job.objects.filter(team=team).exists():
         raise Refused("team_has_jobs", f"team {team.name} has jobs: they would lose their team")
-    if Reservation.objects.filter(holder=f"team:{team.name}", cancelled_at=None).exists():
+    if live(now).filter(holder=f"team:{team.name}").exists():
         raise Refused("team_has_reservations", f"team {team.name} has reservations: end them first")
     set_members(team=team, members=(), actor=actor, now=now)
     _note(team.name, "deleted", actor, now)

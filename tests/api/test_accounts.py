@@ -13,6 +13,8 @@ from django.utils import timezone
 
 from gpulayer_site.accounts.models import ApiToken, Person
 from gpulayer_site.accounts.tokens import create_token
+from scheduler.services.reservations import end_reservation
+from tests.factories import a_reservation, a_worker
 from workers.models import Event
 from workers.roles import Role, Scope
 
@@ -154,3 +156,17 @@ class TestTokens:
         stranger = Client().get("/api/v1/whoami", headers={"Authorization": "Bearer glu_" + "x" * 43})
         answer = caller("GET", "whoami")
         assert (answer.status_code, answer.content) == (401, stranger.content)
+
+
+class TestTeams:
+    def test_end_once_their_reservations_are_over_and_not_before(self, as_ada: Caller) -> None:
+        Group.objects.create(name="vision")
+        now, hour = timezone.now(), timedelta(hours=1)
+        kept = {"worker": a_worker("w1"), "holder": "team:vision"}
+        a_reservation(**kept, starts_at=now - 3 * hour, ends_at=now - 2 * hour)
+        a_reservation(**kept, starts_at=now - hour, cancelled_at=now)
+        to_come = a_reservation(**kept, starts_at=now + hour)
+        assert code_of(as_ada("DELETE", "teams/vision")) == (409, "team_has_reservations")
+        end_reservation(reservation=to_come, actor="user:ada", now=now)
+        assert as_ada("DELETE", "teams/vision").status_code == 200
+        assert not Group.objects.exists()
