@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from copy import copy
 from datetime import datetime
 
 from django.utils import timezone
 
 from scheduler.models import DeviceHold, Reservation, Task
-from scheduler.services.reservations import end_reservation, is_live
+from scheduler.services.reservations import announce, end_reservation, is_live
 
 ACTOR = "scheduler"
 
@@ -39,8 +40,12 @@ def _follow_reservations(moves: Mapping[int, Mapping[int, int]], now: datetime) 
         taken = set(own.values())
         there = [index for index in reservation.devices if index in own or index not in taken]
         if there:
+            former = copy(reservation)
             reservation.devices = sorted(own.get(index, index) for index in there)
             kept.append(reservation)
+            if reservation.devices != former.devices and is_live(former, now):
+                cause = "devices have other indices" if len(there) == len(former.devices) else "some devices are gone"
+                announce("changed", reservation, actor=ACTOR, now=now, cause=cause, former=former)
         elif is_live(reservation, now):
             end_reservation(reservation=reservation, actor=ACTOR, now=now, cause="its devices are gone")
         else:

@@ -45,7 +45,7 @@ def reserve(
         reservation.starts_at = max(starts_at, now)
         reservation.save()
         bump([worker.pk])
-        _announce("created", reservation, actor=actor, now=now)
+        announce("created", reservation, actor=actor, now=now)
     return reservation
 
 
@@ -60,7 +60,7 @@ def amend(*, reservation: Reservation, actor: str, now: datetime, end_first: Col
         check(reservation, now=now)
         reservation.save()
         bump([former.worker_id])
-        _announce("changed", reservation, actor=actor, now=now, former=former)
+        announce("changed", reservation, actor=actor, now=now, former=former)
     return reservation
 
 
@@ -74,7 +74,7 @@ def end_reservation(*, reservation: Reservation, actor: str, now: datetime, caus
         return False
     reservation.cancelled_at, reservation.ended_cause = now, cause[:100]
     bump([reservation.worker_id])
-    _announce("ended", reservation, actor=actor, now=now, cause=cause)
+    announce("ended", reservation, actor=actor, now=now, cause=cause)
     return True
 
 
@@ -187,7 +187,7 @@ def _check_devices(reservation: Reservation, problems: dict[str, list[str]]) -> 
         problems["devices"] = [f"The worker has no {which}; it has {has}."]
 
 
-def _announce(
+def announce(
     verb: str,
     reservation: Reservation,
     *,
@@ -196,6 +196,7 @@ def _announce(
     cause: str = "",
     former: Reservation | None = None,
 ) -> None:
+    """Write into the trail what became of a reservation; `former` is what it was before, where it was changed."""
     after = _document(reservation)
     before = _document(former) if former else after if verb == "ended" else None
     Event.objects.create(

@@ -92,14 +92,21 @@ class TestRenumbered:
         second = a_reservation(worker, "user:lin", devices=(1, 2))
         follow({worker.pk: {0: 1, 1: 0}})
         assert [self.devices(first), self.devices(second)] == [[1], [0, 2]]
+        events = Event.objects.filter(subject_kind="reservation", verb="changed", cause="devices have other indices")
+        told_of = {event.subject: (event.detail["before"]["devices"], event.detail["devices"]) for event in events}
+        assert told_of == {str(first.pk): ([0], [1]), str(second.pk): ([1, 2], [0, 2])}
 
     def test_what_is_gone_is_lost_and_a_reservation_of_nothing_ends(self):
         worker = a_worker("a", gpus="3xA100")
         first = a_reservation(worker, "user:noa", devices=(0,))
         gone = a_reservation(worker, "user:lin", devices=(1,))
+        stays = a_reservation(worker, "user:ada", devices=(2,))
         follow({worker.pk: {0: 1}})
-        assert self.devices(first) == [1]
+        assert [self.devices(first), self.devices(stays)] == [[1], [2]]
         assert told(gone)[1] == "its devices are gone"
+        assert {event.subject: event.verb for event in Event.objects.filter(subject_kind="reservation")} == {
+            str(first.pk): "changed", str(gone.pk): "ended",
+        }  # fmt: skip
 
     def test_what_was_over_by_then_is_in_nobodys_way(self):
         worker = a_worker("a", gpus="3xA100")
