@@ -16,6 +16,7 @@ from tests.factories import a_job, a_pass
 from tests.factories import placed as placements
 from workers.models import Device, Event
 from workers.services.devices import Reading, take_readings
+from workers.services.limits import set_limits
 
 pytestmark = pytest.mark.django_db
 GB = 10**9
@@ -76,6 +77,21 @@ def test_a_quarantined_device_is_avoided_like_any_unhealthy_one(agent: Caller, m
         (False, "quarantined: process 42 does not end"), (True, ""),
     ]  # fmt: skip
     assert Event.objects.filter(verb="device health", after="unhealthy").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("limit", "used", "is_news"),
+    [(None, 2 * GB, True), (4 * GB, 2 * GB, False), (4 * GB, 5 * GB, True), (0, GB // 2, True)],
+)
+def test_use_from_outside_is_news_for_passes_by_what_an_operator_allows(
+    agent: Caller, limit: int | None, used: int, is_news: bool
+) -> None:
+    """What a pass under way has chosen is looked at again where the worker's version is another."""
+    beat(agent, 1, device())
+    set_limits([row().worker_id], limits={"foreign_allowance_bytes": limit}, actor="user:ada", now=timezone.now())
+    before = row().worker.version
+    beat(agent, 2, device(foreign_memory=used))
+    assert (row().worker.version != before) is is_news
 
 
 def test_a_reading_that_says_nothing_new_is_not_written_every_time(

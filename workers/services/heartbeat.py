@@ -14,6 +14,7 @@ from workers.changes import bump
 from workers.models import Credential, Intent, Liveness, Worker
 from workers.models.worker import LIVE
 from workers.services.devices import Reading, take_readings
+from workers.services.limits import FOREIGN
 from workers.services.liveness import next_in
 from workers.services.moves import move_workers
 from workers.services.restored import is_held
@@ -88,6 +89,9 @@ def _own_workers(credential: Credential, names: list[str]) -> dict[str, Worker]:
 
 
 def _allowance(row: Worker) -> int | None:
+    """What processes outside may hold of a device: an operator's word before the agent's."""
+    if FOREIGN in row.limits:
+        return int(row.limits[FOREIGN])
     document = row.facts.document if row.facts else {}
     return parse_size(document.get("foreign_allowance"), at_least=False)
 
