@@ -65,5 +65,11 @@ def finish_draining(now: datetime) -> None:
     """Call workers drained that were to get no more work, and have none left."""
     busy = Task.objects.filter(worker=OuterRef("pk"), released_at=None)
     empty = Worker.objects.filter(~Exists(busy), intent=Intent.DRAINING)
-    for note, pk in empty.values_list("intent_note", "pk"):
-        move_workers([pk], Intent.DRAINED, machine="intent", actor=ACTOR, now=now, cause="empty", note=note)
+    for pk in list(empty.order_by("pk").values_list("pk", flat=True)):
+        with transaction.atomic():
+            # Asked again under its lock: somebody may have let it have work again, or drained it anew.
+            row = empty.select_for_update(of=("self",)).filter(pk=pk).first()
+            if row is not None:
+                move_workers(
+                    [pk], Intent.DRAINED, machine="intent", actor=ACTOR, now=now, cause="empty", note=row.intent_note
+                )

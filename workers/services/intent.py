@@ -70,7 +70,7 @@ def drain_all(
 def undrain_all(ids: Sequence[int], *, actor: str, now: datetime) -> list[int]:
     """Let these workers, by key, have work again; returns those that drained."""
     drained = Worker.objects.filter(LIVE, pk__in=ids, intent__in=(Intent.DRAINING, Intent.DRAINED))
-    keys = list(drained.values_list("pk", flat=True))
+    keys = list(drained.select_for_update().order_by("pk").values_list("pk", flat=True))
     moved = move_workers(keys, Intent.ACTIVE, machine="intent", actor=actor, now=now, cause="undrain")
     Worker.objects.filter(pk__in=moved).update(drain_deadline=None, drain_stops=False)
     return moved
