@@ -127,6 +127,12 @@ def abandon_earlier(lease: Lease, now: datetime) -> None:
     )
 
 
+def is_last_unfinished() -> bool:
+    """Whether the newest pass still counts as running. Earlier ones were closed when it began."""
+    newest = SchedulingPass.objects.order_by("-number").values_list("state", flat=True).first()
+    return newest == PassState.RUNNING
+
+
 def _remember(row: SchedulingPass, records: FleetRecord) -> None:
     _views[view_key(row)] = records
     trim(_views, VIEWS_KEPT)

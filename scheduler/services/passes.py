@@ -107,6 +107,8 @@ def _run(turn: _Turn) -> SchedulingPass | None:
     with turn.phases.of("queue"):
         queue = _readable(take_queue(), turn.lease, now)
         if not queue:
+            if ledger.is_last_unfinished():
+                ledger.abandon_earlier(turn.lease, now)
             return None
         before = ledger.latest_pass()
         idle = before is not None and _nothing_changed(before, snapshot, queue)

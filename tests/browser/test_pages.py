@@ -165,8 +165,8 @@ class TestLive:
     def test_a_theme_is_kept_and_the_system_is_followed_again(self, pages: Page) -> None:
         pages.goto("/profile")
         pages.get_by_label("Theme").select_option("dark")
-        pages.get_by_role("button", name="Save").click()
+        pages.get_by_role("button", name="Save", exact=True).click()
         expect(pages.locator("html")).to_have_attribute("data-theme", "dark")
         pages.get_by_label("Theme").select_option("system")
-        pages.get_by_role("button", name="Save").click()
+        pages.get_by_role("button", name="Save", exact=True).click()
         expect(pages.locator("html")).not_to_have_attribute("data-theme", re.compile("."))

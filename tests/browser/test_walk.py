@@ -148,16 +148,17 @@ class TestAmongTwelveHundredWorkers:
 
 
 @pytest.mark.usefixtures("simulated_fleet")
-class TestWhatOperatorsDoInTheAdmin:
+class TestWhatOperatorsDo:
     def test_a_reservation_keeps_others_off_and_the_reason_says_for_whom_and_until_when(self, pages: Page) -> None:
         pages.goto("/workers/lab-v100-19")
         pages.get_by_role("link", name="Reserve…").click()
-        expect(pages.locator(".select2-selection__rendered")).to_have_text("lab-v100-19")
-        pages.get_by_label("Holder:").fill("team:vision")
-        pages.locator("[name=ends_at_0]").fill("2099-12-31")
-        pages.locator("[name=ends_at_1]").fill("18:00:00")
-        pages.get_by_role("button", name="Save", exact=True).click()
-        expect(pages.locator(".messagelist")).to_contain_text("was added successfully")
+        expect(pages.get_by_label("Worker", exact=True)).to_have_value("lab-v100-19")
+        pages.get_by_label("Holder", exact=True).select_option("team")
+        pages.get_by_label("Which", exact=True).fill("vision")
+        pages.get_by_label("Until", exact=True).fill("2099-12-31T18:00")
+        expect(pages.locator("#reservation-check")).to_contain_text("Nothing is stopped.", timeout=10 * SECONDS)
+        pages.locator("form .btn-primary").last.click()
+        expect(pages.locator("#rows")).to_contain_text("lab-v100-19")
         submit(pages, name="not-vision", gpus="8", worker_ids="lab-v100-19")
         expect(answer(pages)).to_contain_text("Reserved", timeout=10 * SECONDS)
         expect(pages.locator("#answer .more").first).to_contain_text(
@@ -169,10 +170,10 @@ class TestWhatOperatorsDoInTheAdmin:
 
     def test_a_label_of_an_operator_counts_at_once(self, pages: Page) -> None:
         pages.goto("/workers/lab-v100-18")
-        pages.get_by_role("link", name="add one").click()
-        pages.get_by_label("Key:").fill("burn-in")
-        pages.get_by_label("Value:").fill("yes")
-        pages.get_by_role("button", name="Save", exact=True).click()
-        expect(pages.locator(".messagelist")).to_contain_text("was added successfully")
+        pages.get_by_role("link", name="Edit labels…").click()
+        dialog = pages.get_by_role("dialog", name="Labels of lab-v100-18")
+        dialog.get_by_label("Set").fill("burn-in=yes")
+        dialog.get_by_role("button", name="Save labels").click()
+        expect(pages.locator("#live")).to_contain_text("burn-in=yes")
         submit(pages, name="burn-in", gpus="8", worker_labels="burn-in=yes")
         expect(answer(pages)).to_contain_text("on lab-v100-18, devices 0–7", timeout=10 * SECONDS)

@@ -36,7 +36,8 @@ class Installation:
         self.data = folder / "data"
         self.home = folder / "home"
         self.home.mkdir(exist_ok=True)
-        if not from_nothing and python == sys.executable and "GPULAYER_DATA" not in environment:
+        elsewhere = {"GPULAYER_DATA", "DATABASE_URL"} & set(environment)
+        if not from_nothing and python == sys.executable and not elsewhere:
             lay_out(self.data)
         self.port = port or free_port()
         self.url = f"http://127.0.0.1:{self.port}"

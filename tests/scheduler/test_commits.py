@@ -50,6 +50,16 @@ def test_a_holder_that_died_keeps_others_waiting_for_its_term_only():
     assert states(job) == ["assigned"]
 
 
+def test_a_pass_that_died_midway_is_closed_though_nothing_waits_any_more():
+    a_worker("a")
+    a_job()
+    died = a_pass()
+    SchedulingPass.objects.filter(pk=died.pk).update(state="running", finished_at=None)
+    a_pass(later(seconds=2))
+    died.refresh_from_db()
+    assert died.state == "refused"
+
+
 def test_a_pass_that_lost_its_lease_meanwhile_writes_nothing():
     a_worker("a")
     job = a_job()
