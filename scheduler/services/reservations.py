@@ -42,7 +42,6 @@ def reserve(
         Worker.objects.select_for_update().get(pk=worker.pk)
         _end_first(reservation, end_first, actor=actor, now=now)
         check(reservation, now=now)
-        reservation.starts_at = max(starts_at, now)
         reservation.save()
         bump([worker.pk])
         announce("created", reservation, actor=actor, now=now)
@@ -99,7 +98,8 @@ def is_known(holder: str) -> bool:
 
 
 def check(reservation: Reservation, *, now: datetime, end_first: Collection[int] = ()) -> None:
-    """Put the holder in full and the devices in order; raise `ValidationError` by field for what is wrong.
+    """Put the holder in full and the start of a new one no earlier than now; raise `ValidationError` by field for what
+    is wrong.
 
     `end_first`: others that would be ended for it, and so are in nobody's way.
     """
@@ -112,6 +112,8 @@ def check(reservation: Reservation, *, now: datetime, end_first: Collection[int]
         problems["note"] = [f"Found {len(reservation.note)} characters; expected at most 200 that can be printed."]
     if problems:
         raise ValidationError(problems)
+    if reservation.pk is None:  # what was over by now is not in its way
+        reservation.starts_at = max(reservation.starts_at, now)
     others = [other for other in overlapping(reservation) if other.pk not in end_first]
     if others:
         raise OverlapError(reservation, others, nearest_fixes(reservation, others, _kinds(reservation)))
@@ -180,7 +182,9 @@ def _check_span(reservation: Reservation, now: datetime, problems: dict[str, lis
 
 def _check_devices(reservation: Reservation, problems: dict[str, list[str]]) -> None:
     found = set(Device.objects.filter(worker=reservation.worker_id, present=True).values_list("index", flat=True))
-    unknown = sorted(set(reservation.devices) - found)
+    # One that is missing lately is kept all the same: it may come back.
+    kept = Reservation.objects.filter(pk=reservation.pk).values_list("devices", flat=True).first() or ()
+    unknown = sorted(set(reservation.devices) - found - set(kept))
     if unknown:
         has = ranges(sorted(found)) or "none"
         which = f"device{'s'[: len(unknown) > 1]} {ranges(unknown)}"

@@ -56,6 +56,25 @@ def test_an_end_in_the_past_is_refused():
     assert "past" in found["ends_at"]
 
 
+def test_a_start_in_the_past_is_now_and_what_was_over_by_then_is_not_in_its_way():
+    worker = a_worker("a")
+    reserved(worker, "team:vision", ends_at=later(hours=1))
+    made = reserved(worker, starts_at=NOW, ends_at=later(hours=5), now=later(hours=2))
+    assert made.starts_at == later(hours=2)
+    assert problems(lambda: reserved(worker, starts_at=NOW, ends_at=later(hours=6), now=later(hours=3))), "made is not"
+
+
+def test_a_device_that_is_missing_keeps_nobody_from_changing_the_end():
+    worker = a_worker("a", gpus="3xA100")
+    made = reserved(worker, devices=(0, 1))
+    worker.devices.filter(index=1).update(present=False)
+    made.ends_at = later(hours=2)
+    assert amend(reservation=made, actor="operator:ada", now=NOW).devices == [0, 1]
+    made.devices = [0, 1, 5]
+    found = problems(lambda: amend(reservation=made, actor="operator:ada", now=NOW))
+    assert found == {"devices": "The worker has no device 5; it has 0, 2."}
+
+
 @pytest.mark.parametrize(
     ("first", "second", "clash"),
     [
