@@ -6,13 +6,14 @@ What the pages are made of is read in tests/security/test_stored_text.py, withou
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser import fleet
 from tests.browser.conftest import Installation, start
@@ -23,6 +24,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 WORKER = f"w-{MARK}"
 TEAM = "\"><img src=x onerror=alert('zq9')>"
 MOST_PAGES = 70
+LEADS_OF = "what => [...document.querySelectorAll(what)].map(x => x.getAttribute('href'))"
 PAINTED = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 SAYS = "() => document.body.textContent + [...document.querySelectorAll('input,textarea')].map(x => x.value).join()"
 LEADS = "() => [...document.querySelectorAll('a[href]')].map(x => x.getAttribute('href'))"
@@ -127,6 +129,45 @@ def test_nothing_happens_on_any_page(
     assert f"{MARK}49" not in shown
     assert [each for each in PAYLOADS if each not in shown] == [], "all of it is shown as it is"
     assert len(done) > len(stored)
+
+
+def test_nothing_happens_in_the_administration(open_page: Any, installation: Installation, stored: list[str]) -> None:
+    """Every list, a row of each, every form; what their scripts bring up too: calendars, and what is searched for."""
+    page, shown, used = open_page(viewport={"width": 1440, "height": 900}), "", set[str]()
+    seen = Seen(page, urlsplit(installation.url).netloc)
+    page.goto("/admin/")
+    todo = page.evaluate(LEADS_OF, "#content-main th a, #content-main a.addlink")
+    assert len(todo) > 20
+    while todo:
+        page.goto(todo.pop(), wait_until="load")
+        page.evaluate(PAINTED)
+        shown += page.evaluate(SAYS)
+        todo += page.evaluate(LEADS_OF, "#result_list tbody tr:first-child th a")[:1]
+        used |= bring_up(page)
+    assert used == {"calendar", "search", "rows"}
+    assert seen.wrong == []
+    assert f"{MARK}49" not in shown
+    assert MARK in shown
+
+
+def bring_up(page: Page) -> set[str]:
+    """What a page shows when it is used; which of it there was."""
+    used = set()
+    if (icon := page.locator(".date-icon")).count():
+        icon.first.click()
+        expect(page.locator(".calendarbox").first).to_be_visible()
+        page.locator(".calendarbox:visible .calendar td a").first.click()
+        used.add("calendar")
+    if (field := page.locator(".select2-selection")).count():
+        field.first.click()
+        expect(page.locator(".select2-results__option:not(.loading-results)").first).to_be_visible()
+        page.keyboard.press("Enter")
+        used.add("search")
+    if (every := page.locator("#action-toggle")).count():
+        every.check()
+        expect(page.locator(".action-counter")).to_have_text(re.compile(r"(\d+) of \1 selected"))
+        used.add("rows")
+    return used
 
 
 def test_no_other_page_shows_ours_in_a_frame(open_page: Any, installation: Installation) -> None:
