@@ -1,14 +1,12 @@
 """The door: it leads nowhere else, tells nobody who has an account, and takes no word on where somebody comes from.
 
-(S8, S22, S23, S25; tests/site has the door's everyday, tests/api what enrolment tokens let in, S24.)
+(S8, S22, S23, S25; test_timing.py has statistics of times, tests/site the door's everyday, tests/api what enrolment
+tokens let in, S24.)
 """
 
 from __future__ import annotations
 
 import secrets
-import statistics
-import time
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -125,42 +123,3 @@ def test_nobody_comes_in_by_guessing_a_token(world: World) -> None:
         headers = {"Authorization": f"Bearer {guess}"}
         assert Client().get("/api/v1/whoami", headers=headers).status_code == 401
         assert Client().post("/api/agent/v1/enroll", b"{}", "application/json", headers=headers).status_code == 401
-
-
-SAMPLES = 2_500
-
-
-@pytest.mark.soak
-def test_no_time_tells_how_much_of_a_token_was_right(world: World) -> None:
-    right, client = world.token(), Client()
-    near, far = right[:-1] + ("A" if right[-1] != "A" else "B"), "glu_" + "x" * 43
-
-    def ask(guess: str) -> Callable[[], Any]:
-        return lambda: client.get("/api/v1/whoami", headers={"Authorization": f"Bearer {guess}"})
-
-    assert separation(ask(near), ask(far), SAMPLES) > 0.01
-
-
-@pytest.mark.soak
-def test_no_time_tells_which_job_or_worker_there_is(world: World) -> None:
-    client, headers = Client(), {"Authorization": "Bearer glu_" + "x" * 43}
-    for there, absent in ((f"jobs/{world.job.job_id}", "jobs/j-999999"), ("workers/w1", "workers/w999")):
-        asks = [lambda path=path: client.get(f"/api/v1/{path}", headers=headers) for path in (there, absent)]
-        assert separation(*asks, SAMPLES) > 0.01
-
-
-def separation(one: Callable[[], Any], other: Callable[[], Any], samples: int) -> float:
-    """The p-value of Mann and Whitney's test that both take the same time; asked in turns, after a warm-up."""
-    for _ in range(50):
-        one(), other()
-    times = {0: [], 1: []}
-    for _ in range(samples):
-        for key, ask in enumerate((one, other)):
-            began = time.perf_counter()
-            ask()
-            times[key].append(time.perf_counter() - began)
-    ranked = sorted((value, key) for key, values in times.items() for value in values)
-    total = sum(rank for rank, (_, key) in enumerate(ranked, 1) if key == 0)
-    mean = samples * (2 * samples + 1) / 2
-    deviation = (samples * samples * (2 * samples + 1) / 12) ** 0.5
-    return 2 * (1 - statistics.NormalDist().cdf(abs(total - mean) / deviation))
