@@ -12,9 +12,10 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.db.models import F, Max, Model
 
-from scheduler.models import Attempt, FenceCounter, Job, Task
+from scheduler.models import Attempt, FenceCounter, Job, JobState, Task
 from scheduler.models.attempts import ATTEMPT_ACTIVE
 from scheduler.services.holding import take_back
+from scheduler.services.holds import latest_end
 from scheduler.services.leases import Running
 from scheduler.services.reports import locked, one_each
 from scheduler.services.settling import settle
@@ -25,6 +26,8 @@ JUMP = 1_000_000
 """How far the numbers of attempts, tasks, fences and events jump: more than were used since the backup was made."""
 JOBS_JUMP = 100_000
 """How far the numbers of jobs do, which people read."""
+HOLDS_LAST = timedelta(hours=1)
+"""From the restore on, at least."""
 CAUSE = "restored from a backup"
 
 
@@ -36,6 +39,7 @@ def make_safe(*, actor: str, now: datetime) -> int:
     for model, by in ((Attempt, JUMP), (Task, JUMP), (Event, JUMP), (Job, JOBS_JUMP)):
         _jump(model, by)
     _lengthen_leases(now)
+    _lengthen_holds(actor, now)
     return _take_back_unstarted(actor, now)
 
 
@@ -73,6 +77,18 @@ def _lengthen_leases(now: datetime) -> None:
     for attempt in Attempt.objects.filter(active=True, leased_until__isnull=False):
         until = now + timedelta(seconds=attempt.lease_seconds or 0)
         Attempt.objects.filter(pk=attempt.pk, leased_until__lt=until).update(leased_until=until)
+
+
+def _lengthen_holds(actor: str, now: datetime) -> None:
+    """They may have been extended until a moment ago: who has one gets time to say so, as far as a hold may last."""
+    for job in Job.objects.filter(state=JobState.RUNNING, hold_until__lt=now + HOLDS_LAST).order_by("pk"):
+        until = min(now + HOLDS_LAST, latest_end(job))
+        if job.hold_until and until > max(job.hold_until, now):
+            Job.objects.filter(pk=job.pk).update(hold_until=until)
+            Event.objects.create(
+                at=now, actor=actor, subject_kind="job", subject=job.job_id, verb="hold_extended",
+                before=job.hold_until.isoformat(), after=until.isoformat(), cause=CAUSE,
+            )  # fmt: skip
 
 
 def _take_back_unstarted(actor: str, now: datetime) -> int:

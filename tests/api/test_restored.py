@@ -12,11 +12,12 @@ from gpulayer_site.accounts.models import BrowserSession, SignInCode
 from gpulayer_site.accounts.services import create_sign_in_code
 from gpulayer_site.backup.older import make_safe_again
 from scheduler.models import Attempt, Event, Job
+from scheduler.services.drains import stop_at_deadlines
 from scheduler.services.restored import JOBS_JUMP, JUMP
 from tests.api.callers import Caller, Placed, assigned, place
 from tests.api.gangs import beat, claim, held, run, states
 from workers.models import EnrolmentToken, Worker
-from workers.services import move_worker, trust
+from workers.services import drain, move_worker, trust
 from workers.services.restored import RESTORED
 from workers.services.trust import note_failures
 
@@ -73,6 +74,27 @@ def test_a_lease_is_as_long_as_its_host_may_believe(agent: Caller, mira: User) -
     assert until > timezone.now() + timedelta(seconds=590)
 
 
+@pytest.mark.parametrize(
+    ("begun", "ended", "left"),
+    [
+        pytest.param(2, 1, 3600, id="over by the backup: an hour to extend it"),
+        pytest.param(2, -3, 3 * 3600, id="not over: as long as it has"),
+        pytest.param(30, 5.5, 0, id="never beyond what a hold may last"),
+    ],
+)
+def test_a_hold_that_may_have_been_extended_since_does_not_end_at_once(
+    agent: Caller, mira: User, begun: float, ended: float, left: float
+) -> None:
+    placed = place(agent, "w1", owner=mira, command=None, hold_s=3600)
+    run(agent, placed)
+    now = timezone.now()
+    Job.objects.update(started_at=now - timedelta(hours=begun), hold_until=now - timedelta(hours=ended))
+    restored()
+    until = Job.objects.get().hold_until
+    assert until is not None
+    assert max(0, (until - timezone.now()).total_seconds()) == pytest.approx(left, abs=60)
+
+
 def test_a_worker_has_to_register_and_to_say_what_runs_before_it_gets_work(
     agent: Caller, placed: Placed, mira: User
 ) -> None:
@@ -107,6 +129,18 @@ def test_only_a_new_word_of_an_agent_that_stays_confirms(
     register(agent)
     heartbeat(agent, **more)  # type: ignore[arg-type]
     assert (health() == ("ok", "")) is confirms
+
+
+def test_a_drain_that_may_have_been_lifted_since_stops_nothing(agent: Caller, placed: Placed) -> None:
+    run(agent, placed)
+    now = timezone.now()
+    drain(name="w1", note="", until=now + timedelta(seconds=1), stop=True, actor="user:ada", now=now)
+    restored()
+    register(agent, (placed.task, placed.fence))
+    stop_at_deadlines(timezone.now() + timedelta(hours=1))
+    assert heartbeat(agent, (placed.task, placed.fence))["cancel"] == []
+    row = Worker.objects.get()
+    assert (row.intent, row.drain_stops, row.drain_deadline) == ("draining", False, now + timedelta(seconds=1))
 
 
 def test_an_operator_confirms_too(agent: Caller) -> None:

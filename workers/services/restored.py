@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from workers.changes import bump
-from workers.models import EnrolmentToken, Health, Liveness, Worker
+from workers.models import EnrolmentToken, Event, Health, Liveness, Worker
 from workers.models.worker import LIVE
 from workers.services.moves import move_workers
 from workers.services.register import REVIEW, STATED, UNREAD
@@ -24,10 +24,12 @@ def hold_all(*, actor: str, now: datetime) -> int:
     """Every worker has to register anew, and is given nothing until `confirm`, or until an operator clears it.
 
     Who was unwell for the failures of jobs stays so, whatever its agent says. Enrolment tokens end: nobody knows who
-    has used them since. Returns how many workers are held.
+    has used them since. Drains stop nothing any more at their deadlines: they may have been lifted since. Returns how
+    many workers are held.
     """
     EnrolmentToken.objects.filter(expires_at__gt=now).update(expires_at=now)
     live = Worker.objects.filter(LIVE)
+    _disarm(live.filter(drain_stops=True), actor=actor, now=now)
     # With another epoch than its agent's every call but a registration, which tells all that runs, is refused.
     live.filter(epoch__gt=0).update(epoch=F("epoch") + EPOCHS)
     here = list(live.filter(liveness=Liveness.ONLINE).values_list("pk", flat=True))
@@ -42,6 +44,17 @@ def hold_all(*, actor: str, now: datetime) -> int:
     held = list(live.filter(health_note=RESTORED).values_list("pk", flat=True))
     bump(held)
     return len(held)
+
+
+def _disarm(stopping: QuerySet[Worker], *, actor: str, now: datetime) -> None:
+    Event.objects.bulk_create(
+        Event(
+            at=now, actor=actor, subject_kind="worker", subject=row.name, verb="intent", before=row.intent,
+            after=row.intent, cause="restored from a backup: its drain waits, and stops nothing",
+        )
+        for row in stopping.order_by("pk")
+    )  # fmt: skip
+    stopping.update(drain_stops=False)
 
 
 def is_held(worker: Worker) -> bool:
