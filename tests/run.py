@@ -29,6 +29,7 @@ _NO_TESTS = 5  # pytest's exit code when it found none
 _BARE = ("-p", "no:django", "-p", "no:xdist", "-p", "no:playwright", "-p", "no:schemathesis")
 _LAWS = ("tests/core/test_laws.py",)
 _RACES = ("tests/scheduler/test_races.py", "-p", "no:playwright", "-p", "no:schemathesis", "-p", "no:xdist")
+_CONTENDED = ("tests/scheduler/test_contention.py", "-p", "no:playwright", "-p", "no:schemathesis", "-p", "no:xdist")
 SOAK_ROUNDS = 20
 # Each waits for clocks most of the time: two installations at once.
 _FAULTS = ("tests/faults", "-n", "2", "--dist", "loadfile", "-p", "no:playwright", "-p", "no:schemathesis")
@@ -145,6 +146,7 @@ def soak(runner: Runner) -> None:
     with ExitStack() as stack:
         url = os.environ.get("DATABASE_URL") or _own_postgres(runner, stack)
         if url:
+            runner.part("contended placements on PostgreSQL", *_CONTENDED, "-m", "soak", DATABASE_URL=url)
             runner.part("all faults on PostgreSQL", *_FAULTS, DATABASE_URL=url)
             runner.part("documented answers on PostgreSQL", "tests/api", "-m", "schema", DATABASE_URL=url)
         for number in range(1, SOAK_ROUNDS + 1) if url else ():

@@ -41,11 +41,12 @@ class Share:
     refused: int
 
 
-def scheduler(until_placed: int, seconds: float, together: Barrier, shares: Queue[Share]) -> None:
+def scheduler(until_placed: int, seconds: float, devices: int, together: Barrier, shares: Queue[Share]) -> None:
     """The life of one scheduler process: decide the whole queue on what it sees, and commit, whatever others do.
 
     Only the database keeps it from giving a device twice. Now and then all of them wait until each has decided, so
-    that they are in each other's way for certain.
+    that they are in each other's way for certain. Who finds all of so many devices held lets agents hand them back; 0:
+    somebody else does.
     """
     commits.renew = lambda lease, now: None
     chance, numbers = Random(os.getpid()), count(os.getpid() * 1_000_000)
@@ -53,7 +54,10 @@ def scheduler(until_placed: int, seconds: float, together: Barrier, shares: Queu
     while time.monotonic() < deadline and Attempt.objects.count() < until_placed:
         number = next(numbers)
         with suppress(DatabaseError):
-            tally += _round(number, chance, together if number % TOGETHER_EVERY == 0 else None)
+            more = _round(number, chance, together if number % TOGETHER_EVERY == 0 else None)
+            tally += more
+            if devices and not more.placed and not more.refused:
+                hand_back(of=devices)
     together.abort()
     shares.put(Share(tally.placed, tally.refused))
     connections.close_all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 from collections.abc import Callable
+from multiprocessing.connection import wait
 
 import pytest
 from django.db import connections
@@ -11,12 +12,13 @@ from django.utils import timezone
 
 from scheduler.models import Attempt, Job
 from tests.factories import a_job, a_worker
-from tests.scheduler.contention import hand_back, held_twice, run_once, scheduler, unfinished_jobs
+from tests.scheduler.contention import held_twice, run_once, scheduler, unfinished_jobs
 from workers.models import Worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 SCHEDULERS = 4
+LOOK_SECONDS = 0.02
 JOBS = 500
 
 
@@ -35,19 +37,23 @@ def queue_of_jobs() -> Callable[[int, int], None]:
     return make
 
 
-def contended(until_placed: int, seconds: float, between: Callable[[], object], done: Callable[[], bool]) -> int:
-    """Run the schedulers, and `between` beside them, until it is done; return how many placements were refused."""
+def contended(until_placed: int, seconds: float, devices: int = 0, between: Callable[[], object] = int) -> int:
+    """Run the schedulers, and `between` beside them, until so many are placed; return how many were refused.
+
+    With `devices` they themselves have all of so many handed back once all are held.
+    """
     connections.close_all()
     context = multiprocessing.get_context("fork")
     shares, together = context.Queue(), context.Barrier(SCHEDULERS)
-    life = (until_placed, seconds, together, shares)
+    life = (until_placed, seconds, devices, together, shares)
     processes = [context.Process(target=scheduler, args=life) for _ in range(SCHEDULERS)]
     for process in processes:
         process.start()
     try:
-        while any(process.is_alive() for process in processes) and not done():
+        while any(process.is_alive() for process in processes):
             between()
             assert held_twice() == []
+            wait((process.sentinel for process in processes), timeout=LOOK_SECONDS)
         told = [shares.get(timeout=seconds) for _ in processes]
         for process in processes:
             process.join()
@@ -62,7 +68,7 @@ def contended(until_placed: int, seconds: float, between: Callable[[], object], 
 
 def test_500_jobs_on_48_gpus_are_each_done_once(queue_of_jobs: Callable[[int, int], None]) -> None:
     queue_of_jobs(JOBS, 8)
-    refused = contended(JOBS, 120, lambda: run_once(most=24), lambda: False)
+    refused = contended(JOBS, 120, between=lambda: run_once(most=24))
     while run_once(most=48):
         pass
     assert unfinished_jobs() == 0
@@ -73,7 +79,7 @@ def test_500_jobs_on_48_gpus_are_each_done_once(queue_of_jobs: Callable[[int, in
 
 def test_a_sample_of_contended_placements_holds_no_device_twice(queue_of_jobs: Callable[[int, int], None]) -> None:
     queue_of_jobs(60, 2)
-    refused = contended(300, 120, lambda: hand_back(of=12), lambda: Attempt.objects.count() >= 300)
+    refused = contended(300, 120, devices=12)
     assert Attempt.objects.count() >= 300
     assert refused > 0
 
@@ -81,7 +87,7 @@ def test_a_sample_of_contended_placements_holds_no_device_twice(queue_of_jobs: C
 @pytest.mark.soak
 def test_100_000_contended_placements_hold_no_device_twice(queue_of_jobs: Callable[[int, int], None]) -> None:
     queue_of_jobs(120, 8)
-    refused = contended(100_000, 7200, lambda: hand_back(of=48), lambda: Attempt.objects.count() >= 100_000)
+    refused = contended(100_000, 7200, devices=48)
     print(f"{Attempt.objects.count():,} placements, {refused:,} refused")
     assert Attempt.objects.count() >= 100_000
     assert refused > 0
