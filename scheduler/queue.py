@@ -17,6 +17,7 @@ from scheduler.core.spec import JobSpec, QueueEntry
 from scheduler.facts import MOST_NAMED
 from scheduler.memory import remembered, trim
 from scheduler.models import Job, JobState, Task, TaskState
+from scheduler.models.attempts import ORDERLY
 
 MOST_PARSED = 20_000
 
@@ -132,9 +133,11 @@ def _teams() -> Mapping[int, list[str]]:
 
 
 def _failed_on() -> Mapping[int, list[str]]:
-    """Where an attempt failed, was lost, or was declined: elsewhere it may do better."""
+    """Where an attempt failed, was lost, or was declined: elsewhere it may do better. What was stopped in order did not
+    fail: it may come back to the same worker.
+    """
     bad = Q(state__in=(TaskState.FAILED, TaskState.LOST)) | (Q(state=TaskState.REVOKED) & ~Q(failure_code=""))
-    rows = Task.objects.filter(bad, attempt__job__state=JobState.QUEUED)
+    rows = Task.objects.filter(bad, attempt__job__state=JobState.QUEUED).exclude(failure_code__in=ORDERLY)
     return _gathered(rows.order_by("worker__name").values_list("attempt__job_id", "worker__name").distinct())
 
 

@@ -96,6 +96,10 @@ class TaskState(models.TextChoices):
 
 
 TASK_UNFINISHED = (TaskState.ASSIGNED, TaskState.CLAIMED, TaskState.RUNNING, TaskState.UNKNOWN)
+DRAINED = "drained"
+"""Noted with a task whose worker was to be empty by now, while its agent is told to end it."""
+ORDERLY = ("agent_stopped", DRAINED)
+"""Failures that somebody meant, by stopping it: no sign that the job or the worker does any harm."""
 
 
 class Task(models.Model):

@@ -9,8 +9,9 @@ from typing import Any
 from django.db.models import QuerySet
 
 from scheduler.models import Attempt, AttemptState, Event, Job, JobState, Task
+from scheduler.models.attempts import ORDERLY
 from scheduler.services.leases import REPEATED
-from scheduler.services.outcomes import CRASHES, LOST_CODES, ORDERLY
+from scheduler.services.outcomes import CRASHES, LOST_CODES
 
 MOST_DECLINES = 5
 """In a row; after them the job is paused."""

@@ -10,9 +10,10 @@ from typing import Any
 from django.db.models import Case, Exists, OuterRef, Q, QuerySet, When
 
 from scheduler.models import JobState, Task, TaskState
+from scheduler.models.attempts import DRAINED
 from scheduler.services import contact
 from scheduler.services.leases import Running
-from scheduler.services.outcomes import DRAINED, ENDED_BADLY, OVERDUE
+from scheduler.services.outcomes import ENDED_BADLY, OVERDUE
 from workers.services import Standing
 
 _IN_HAND = (TaskState.CLAIMED, TaskState.RUNNING, TaskState.UNKNOWN)

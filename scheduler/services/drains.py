@@ -7,9 +7,8 @@ from datetime import datetime
 from django.db import transaction
 
 from scheduler.models import Event, JobState, Task
-from scheduler.models.attempts import TASK_UNFINISHED
+from scheduler.models.attempts import DRAINED, TASK_UNFINISHED
 from scheduler.services.holding import take_back
-from scheduler.services.outcomes import DRAINED
 from scheduler.services.reports import locked
 from scheduler.services.settling import settle
 from workers.models import Intent, Liveness, Worker

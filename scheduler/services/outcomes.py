@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scheduler.models import JobState, Task, TaskState
+from scheduler.models.attempts import DRAINED, ORDERLY
 from scheduler.services.reports import FinishReport, Held
 
 STOPPED_IN_ORDER = ("agent_stopped", "agent_failed", "agent_ended")
 """Ends that an agent brought about; of a task that it never started they use no retry."""
 CRASHES = ("agent_ended", "shim_ended", "host_restarted")
 """Ends after which something besides the command was gone too."""
-DRAINED = "drained"
-"""Noted with a task whose worker was to be empty by now, while its agent is told to end it."""
-ORDERLY = ("agent_stopped", DRAINED)
-"""Somebody meant it to be stopped: no sign that the job or the worker does any harm."""
 LOST_CODES = ("lost", "lease_over", "agent_failed", *ORDERLY, *CRASHES)
 """For `retries` the attempt was lost."""
 OVERDUE = "timed_out"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from scheduler.models import Task, TaskState
-from scheduler.services.outcomes import ORDERLY
+from scheduler.models.attempts import ORDERLY
 from workers import services
 from workers.models import Worker
 

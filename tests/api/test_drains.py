@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from scheduler.models import Event, Job, Task
+from scheduler.queue import take_queue
 from scheduler.services.drains import stop_at_deadlines
 from scheduler.services.jobs import cancel_job
 from tests.api.callers import Caller, Placed, place
@@ -67,6 +68,18 @@ def test_what_runs_at_the_deadline_is_stopped(
         assert job.failure_text == "w1 was drained, and its deadline came while this ran"
     clock.passes(10)
     assert Worker.objects.get().intent == "drained"
+
+
+def test_it_is_no_failure_of_the_worker_and_the_job_comes_back_to_it(clock: Time, agent: Caller, mira: User) -> None:
+    placed = place(agent, "w1", owner=mira, retries=RERUN)
+    run(agent, placed)
+    drained(clock)
+    comes(clock, agent, placed)
+    finish(agent, placed, **KILLED)
+    release(agent, placed)
+    (queued,) = take_queue()
+    assert queued.entry is not None
+    assert queued.entry.failed_on == ()
 
 
 def test_without_stop_it_is_waited_for(clock: Time, agent: Caller, mira: User) -> None:
