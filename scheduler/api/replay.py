@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +14,9 @@ from scheduler.api.jobs import found
 from scheduler.api.wire import ReplayOut
 from scheduler.core.codec import decision_to_document, worker_to_document
 from scheduler.core.codec_entry import entry_to_document
-from scheduler.core.fleet import Fleet
+from scheduler.core.fleet import WorkerView
 from scheduler.services.recorded import recorded
+from scheduler.services.seen_fleet import seen_by
 from scheduler.snapshot import take_fleet
 from workers.refusals import NotFound
 from workers.wire import refusals
@@ -26,7 +28,8 @@ router = Router(tags=["jobs"])
 def get_replay(request: HttpRequest, job_id: Path[str], today: Query[bool] = False) -> Any:
     """What the latest decision was made from, and the decision; `today`: the fleet as it is now as well.
 
-    The entry has no environment variables and no secrets: no decision looks at them.
+    The entry has no environment variables and no secrets: no decision looks at them. Where others' jobs are hidden, the
+    fleet as it is now names none of them.
     """
     kept = recorded(found(request, job_id).job)
     if kept is None:
@@ -40,11 +43,15 @@ def get_replay(request: HttpRequest, job_id: Path[str], today: Query[bool] = Fal
         "intact": kept.intact,
         "same_rules": kept.same_rules,
         "entry": entry_to_document(entry),
-        "workers": _documents(kept.fleet),
+        "workers": _documents(kept.fleet.workers),
         "decision": decision_to_document(kept.decision),
-        "today": _documents(take_fleet(now=timezone.now()).fleet()) if today else None,
+        "today": _documents(_present(request.user)) if today else None,
     }
 
 
-def _documents(fleet: Fleet) -> list[dict[str, Any]]:
-    return [worker_to_document(worker) for worker in fleet.workers]
+def _present(user: Any) -> Collection[WorkerView]:
+    return seen_by(user, take_fleet(now=timezone.now()).fleet().workers)
+
+
+def _documents(workers: Iterable[WorkerView]) -> list[dict[str, Any]]:
+    return [worker_to_document(worker) for worker in workers]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +16,15 @@ _JOB = "job:"
 
 def views_of(names: Sequence[str], user: Any) -> Mapping[str, WorkerView]:
     """These workers as a pass would see them now, as this user may see them. One query more where jobs are hidden."""
-    views = occupancy.views_of(names)
+    return {view.id: view for view in seen_by(user, occupancy.views_of(names).values())}
+
+
+def seen_by(user: Any, views: Collection[WorkerView]) -> Collection[WorkerView]:
+    """The same workers as this user may see them."""
     if sees_all(user):
         return views
-    seen = seen_ids(user, (job_id for view in views.values() for job_id in jobs_of(view)))
-    return {name: as_seen(view, seen) for name, view in views.items()}
+    seen = seen_ids(user, (job_id for view in views for job_id in jobs_of(view)))
+    return [as_seen(view, seen) for view in views]
 
 
 def tasks_on(worker_id: int, user: Any = None) -> tuple[TaskOn, ...]:

@@ -83,3 +83,13 @@ def test_a_reservation_of_ones_own_job_to_come_is_told_whole(hidden: Any) -> Non
     a_reservation(Worker.objects.get(), holder, starts_at=now + timedelta(hours=1))
     document = json.loads(bearer(token(hidden.jonas)).get("/api/v1/workers/w1").content)["document"]
     assert [window["reserved_for"] for window in document["upcoming"]] == [holder]
+
+
+def test_a_decision_is_replayed_on_the_fleet_as_it_is_now_without_naming_others(hidden: Any) -> None:
+    def now_on_w1(user: Any) -> list[str]:
+        answer = bearer(token(user)).get(f"/api/v1/jobs/{hidden.own.job_id}/replay", {"today": "true"}).json()
+        (worker,) = answer["today"]
+        return [task["job_id"] for task in worker["tasks"]]
+
+    assert now_on_w1(hidden.jonas) == ["another team's job"]
+    assert now_on_w1(hidden.ada) == [hidden.job.job_id]
