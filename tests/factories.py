@@ -59,12 +59,12 @@ def worker_document(name: str = "w1", *, gpus: str = "1xA100", origin: str = "lo
 
 
 def a_worker(
-    name: str = "w1", *, gpus: str = "1xA100", origin: str = "local", seen: datetime = NOW,
+    name: str = "w1", *, gpus: str = "1xA100", origin: str = "local", seen: datetime | None = None,
     labels: dict[str, str] | None = None, facts: dict[str, Any] | None = None, **fields: Any,
 ) -> Worker:  # fmt: skip
     """A worker that was just heard of, with its facts and devices."""
     worker = Worker.objects.create(
-        name=name, origin=origin, state_since=NOW, created_at=NOW, last_seen_at=seen, heartbeat_seconds=10
+        name=name, origin=origin, state_since=NOW, created_at=NOW, last_seen_at=seen or NOW, heartbeat_seconds=10
     )
     document = worker_document(name, gpus=gpus, origin=origin, **(facts or {}))
     new_facts(worker, document)
@@ -107,9 +107,9 @@ def a_job(*, owner: User | None = None, at: datetime | None = None, key: str | N
     return submit_job(document=job_document(**fields), owner=owner or a_user(), now=at, idempotency_key=key)
 
 
-def a_pass(at: datetime = NOW) -> SchedulingPass | None:
-    """One pass at this instant."""
-    return run_pass(now=at, holder="test")
+def a_pass(at: datetime | None = None) -> SchedulingPass | None:
+    """One pass at this instant; `NOW` as it is set when it is called."""
+    return run_pass(now=at or NOW, holder="test")
 
 
 def a_reservation(worker: Worker, holder: str, *, devices: tuple[int, ...] = (), **fields: Any) -> Reservation:
