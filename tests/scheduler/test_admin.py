@@ -93,7 +93,7 @@ def test_evidence_cannot_be_added_changed_or_deleted(operator, model):
 
 
 def test_a_reservation_keeps_others_off_and_is_in_the_trail(operator):
-    worker = a_worker("a", gpus="4xA100")
+    worker = a_worker("a", gpus="4xA100", seen=timezone.now())
     form = reservation_form(worker, devices="0, 2-3", ends_at_0="2031-01-01", ends_at_1="09:30")
     answer = operator.post(url(Reservation, "add"), form, follow=True)
     assert [str(message).split(";")[0].split(" “")[0] for message in answer.context["messages"]] == [
@@ -106,7 +106,7 @@ def test_a_reservation_keeps_others_off_and_is_in_the_trail(operator):
     worker.refresh_from_db()
     assert worker.version == 1
     job = a_job(gpus=2)
-    a_pass()
+    a_pass(timezone.now())
     assert states(job) == ["queued"]
 
 
