@@ -5,7 +5,7 @@ from scheduler.models.decisions import Decision, Kept
 from scheduler.models.files import Bundle, OutputFile
 from scheduler.models.holds import DeviceHold
 from scheduler.models.jobs import Job, JobState
-from scheduler.models.passes import PassLease, PassState, SchedulingPass
+from scheduler.models.passes import PassLease, PassState, QueueRollUp, SchedulingPass
 from scheduler.models.reservations import Reservation
 from scheduler.models.upkeep import Upkeep
 from scheduler.models.watch import Watch
@@ -25,6 +25,7 @@ __all__ = [
     "OutputFile",
     "PassLease",
     "PassState",
+    "QueueRollUp",
     "Reservation",
     "SchedulingPass",
     "Task",

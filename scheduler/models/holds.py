@@ -13,6 +13,8 @@ class DeviceHold(models.Model):
     device = models.ForeignKey("workers.Device", on_delete=models.PROTECT, related_name="holds")
     worker = models.ForeignKey("workers.Worker", on_delete=models.PROTECT, related_name="holds")
     released_at = models.DateTimeField(null=True, blank=True)
+    idle_since = models.DateTimeField(null=True, blank=True)
+    """Since when the device has been read as hardly busy while this held it; null: it is busy, or nobody knows."""
 
     class Meta:
         ordering = ("-id",)

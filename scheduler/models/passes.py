@@ -82,3 +82,21 @@ class SchedulingPass(models.Model):
 
     def __str__(self) -> str:
         return f"pass {self.number}"
+
+
+class QueueRollUp(models.Model):
+    """What kept the queue waiting when the latest pass had decided it; only the newest one is kept.
+
+    `data` is compressed JSON (see `scheduler.services.rollup_rows`): the jobs of each cause and of each thing that
+    would help, by id, so that it can be told of those jobs alone that somebody may see.
+    """
+
+    pass_row = models.OneToOneField("scheduler.SchedulingPass", on_delete=models.CASCADE, related_name="roll_up")
+    data = models.BinaryField()
+    made_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("-pass_row",)
+
+    def __str__(self) -> str:
+        return f"the queue after pass {self.pass_row_id}"
