@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from django.db.models import OuterRef, Subquery
+from django.db.models.fields.json import KT
 
 from scheduler.models import Decision, Job, Kept, SchedulingPass
 from scheduler.services.history import kept_decisions, kind_of, superseded, surplus
@@ -18,6 +19,7 @@ _WHOLE = (*_EVIDENCE, "outcome", "kept", "fingerprint", "made_at")
 def write_decisions(plans: Sequence[Plan], *, pass_row: SchedulingPass, now: datetime) -> None:
     """Write what these plans decided, keeping of each job what is to be kept. A handful of queries for them all."""
     kept = kept_decisions(plan.pk for plan in plans)
+    first_passes = _first_passes(kept, plans)
     new: list[Decision] = []
     refreshed: list[Decision] = []
     replaced: list[Decision] = []
@@ -26,6 +28,7 @@ def write_decisions(plans: Sequence[Plan], *, pass_row: SchedulingPass, now: dat
         earlier = kept.get(plan.pk, [])
         old = earlier[0] if plan.act is Act.REFRESH and earlier else superseded(earlier)
         row = _row(plan, pass_row, kind_of(plan.outcome, earlier), now)
+        row.summary |= {"pass": first_passes.get(old.pk) if old and plan.act is Act.REFRESH else pass_row.number}
         if old is None:
             new.append(row)
             dropped += surplus(earlier)
@@ -53,12 +56,21 @@ def _row(plan: Plan, pass_row: SchedulingPass, kept: Kept, now: datetime) -> Dec
         kept=kept,
         fingerprint=plan.fingerprint,
         digest=plan.digest,
-        summary=plan.summary,
+        summary=dict(plan.summary),
         holders=list(plan.entry.holders),
         failed_on=list(plan.entry.failed_on),
         made_at=now,
         seen_at=pass_row.started_at if plan.act is not Act.REFRESH else now,
     )
+
+
+def _first_passes(kept: Mapping[int, Sequence[Decision]], plans: Sequence[Plan]) -> dict[int, int | None]:
+    """By the decisions that are brought up to date: the number of the pass that first decided so, where it is kept."""
+    latest = [kept[plan.pk][0].pk for plan in plans if plan.act is Act.REFRESH and kept.get(plan.pk)]
+    if not latest:
+        return {}
+    rows = Decision.objects.filter(pk__in=latest).annotate(first=KT("summary__pass")).values_list("pk", "first")
+    return {key: int(first) if first is not None else None for key, first in rows}
 
 
 def _point_to_latest(jobs: Sequence[int]) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Hashable
 from typing import Any
 
 from scheduler.core.decision import Outcome, SchedulingDecision
-from scheduler.core.explain import answer, short_answer
+from scheduler.core.explain import answer, funnel, short_answer
+from scheduler.core.progress import progress
 from scheduler.core.reasons import Code
 from scheduler.core.spec import QueueEntry
 
@@ -42,8 +43,9 @@ def _limit(entry: QueueEntry, decision: SchedulingDecision) -> int | None:
 
 
 def summary_of(entry: QueueEntry, decision: SchedulingDecision, *, closely: bool) -> dict[str, Any]:
-    """Plain JSON: `answer`, `short_answer`, `tiers`, `assignments`."""
+    """Plain JSON: `answer`, `short_answer`, `tiers`, `assignments`, `steps` by key, and `near`: free of needed."""
     said = answer(entry, decision, closely=closely)
+    near = progress(entry, decision) if closely else None
     return {
         "answer": {"state": said.state, "lead": said.lead, "more": list(said.more)},
         "short_answer": short_answer(entry, decision),
@@ -52,4 +54,6 @@ def summary_of(entry: QueueEntry, decision: SchedulingDecision, *, closely: bool
             {"worker": place.worker, "node_rank": place.node_rank, "devices": list(place.devices)}
             for place in decision.assignments
         ],
+        "steps": {stage.key: stage.count for stage in funnel(entry, decision)},
+        **({"near": {"free": near.free, "needed": near.needed, "unit": near.unit}} if near else {}),
     }
