@@ -265,6 +265,10 @@ class Census:
             self._members[reads] = groups_of(self.numbers(reads))
         return self._members[reads]
 
+    def sample(self, reads: Reads, number: int) -> WorkerFacts:
+        """Facts that stand for all of a class."""
+        return self._answers.classes(reads).samples[number]
+
     def numbers(self, reads: Reads) -> list[int]:
         """For each worker, the number of its class."""
         if reads not in self._numbers:
