@@ -2,13 +2,20 @@
 (() => {
   const d = document, $ = (s, e = d) => e.querySelector(s), $$ = (s, e = d) => [...e.querySelectorAll(s)];
   const typing = t => t.closest('input,textarea,select,[contenteditable]');
-  const GO = { j: 'jobs', w: 'workers' };
-  const url = n => ($(`.bar-top nav a[href$="/${n}"]`) || {}).href;
+  const place = key => /^[a-z]$/.test(key) && $(`.bar-top [data-go="${key}"]`);
   const single = d.documentElement.dataset.keys !== 'off';   // profile switch, WCAG 2.1.4
   const said = {};
   const say = t => { const a = $('#announce'); a.textContent = ''; setTimeout(() => a.textContent = t, 50); };
   // a fragment's status line (data-say) is announced when it changes, not at every look
   const tell = t => { const s = t?.dataset?.say; if (s && s !== said[t.id]) { said[t.id] = s; say(s); } };
+  // a word in the corner: what was done goes by itself, what failed stays until it is closed
+  const toast = (text, failed = false) => {
+    const t = d.createElement('div'), x = d.createElement('button');
+    t.className = `toast-x s-${failed ? 'never' : 'ok'}`; t.setAttribute('role', failed ? 'alert' : 'status');
+    x.className = 'btn btn-sm btn-quiet'; x.type = 'button'; x.textContent = 'Close'; x.addEventListener('click', () => t.remove());
+    $('#toasts').append(t); t.append(text);
+    if (failed) t.append(x); else setTimeout(() => t.remove(), 5000);
+  };
   // the server shows times as this browser would, unless the profile says otherwise
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   if (zone && !d.cookie.split('; ').includes(`gpulayer_zone=${zone}`)) d.cookie = `gpulayer_zone=${zone};path=/;max-age=31536000;samesite=lax${location.protocol === 'https:' ? ';secure' : ''}`;
@@ -22,16 +29,19 @@
   const keys = () => { const k = $('#keys'); if (k) k.showModal(); else location.href = $('[data-keys]').href; };
   d.addEventListener('keydown', e => {
     if (e.ctrlKey && e.key === 'Enter') { const f = e.target.closest('form'); if (f) f.requestSubmit(); return; }
+    if (e.key === 'Escape') $$('.menu[open]').forEach(m => { m.open = false; $('summary', m).focus(); });
     if (!single || e.ctrlKey || e.metaKey || e.altKey || typing(e.target)) return;
-    if (g && GO[e.key]) { g = 0; const u = url(GO[e.key]); if (u) location.href = u; return; }
+    const to = g && place(e.key);
     g = 0;
-    const act = { '/': () => $('#q').focus(), f: () => ($('.filterbar input[type=search]') || {}).focus?.(), c: () => $('.bar-top .btn-primary')?.click(), '?': keys,
+    if (to) { location.href = to.href; return; }
+    const act = { '/': () => { const q = $('#q'); if (q?.checkVisibility()) q.focus(); else if ($('[data-find]')) location.href = $('[data-find]').href; }, f: () => ($('.filterbar input[type=search]') || {}).focus?.(), c: () => $('.bar-top .btn-primary')?.click(), '?': keys,
       j: () => step(1), k: () => step(-1), o: () => { const r = d.activeElement.closest('tr'); if (r) $('summary', r)?.click(); }, g: () => { g = 1; setTimeout(() => g = 0, 1200); } }[e.key];
     if (act) { e.preventDefault(); act(); }
   });
   d.addEventListener('click', e => {
     const c = e.target.closest('[data-copy]'), k = e.target.closest('[data-keys]'), x = e.target.closest('dialog [data-close]');
-    if (c) { navigator.clipboard?.writeText($('code', c.parentElement).textContent.trim()); say('Copied'); }
+    if (c) { navigator.clipboard?.writeText($('code', c.parentElement).textContent.trim()); toast('Copied'); }
+    $$('.menu[open]').forEach(m => { if (!m.contains(e.target)) m.open = false; });
     if (k && $('#keys')) { e.preventDefault(); keys(); }
     if (x) { e.preventDefault(); x.closest('dialog').close(); }
   });
@@ -69,22 +79,68 @@
   facets(); follow(); $$('[data-say]').forEach(t => said[t.id] = t.dataset.say);
 
   const polls = x => x.sourceElement?.hasAttribute?.('hx-ptag');
-  const stale = text => { const b = $('#stale'); b.hidden = !text; if (text) $('span', b).textContent = text; };
-  let since = '';
-  const lost = () => { since = since || new Date().toLocaleTimeString(); stale(`No answer from the server since ${since}. This page shows the state of then.`); $('#main').classList.add('stale'); };
-  const found = () => { if (since) { since = ''; stale(''); $('#main').classList.remove('stale'); } };
+  // the connection: since when there is no answer, how old the page is by now, and when it asks again
+  const time = ms => new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium', timeZone: d.body.dataset.zone || undefined }).format(ms);
+  const ago = s => s < 60 ? `${s} s` : s < 3600 ? `${Math.floor(s / 60)} min` : `${Math.floor(s / 3600)} h ${Math.floor(s % 3600 / 60)} min`;
+  let answered = Date.now(), wait = 0, next = 0, ticking = 0;
+  const tick = () => {
+    const left = Math.ceil((next - Date.now()) / 1000);
+    $('#stale span').textContent = `This page shows the state of then, ${ago(Math.round((Date.now() - answered) / 1000))} ago. ${left > 0 ? `Next try in ${left} s.` : 'Trying…'}`;
+  };
+  const lost = failing => {
+    if (Date.now() >= next) { wait = Math.min(8, 2 * wait || 2); next = Date.now() + 1000 * wait; }
+    if (ticking) return;
+    $('#stale strong').textContent = `${failing ? 'The server fails' : 'No connection'} since ${time(answered)}.`;
+    $('#main').classList.add('stale'); $('#stale').hidden = false;
+    $$('.live').forEach(x => { x.dataset.was = x.textContent; x.textContent = `State of ${time(answered)}`; });
+    tick(); ticking = setInterval(tick, 1000);
+  };
+  const found = () => {
+    answered = Date.now(); wait = next = 0;
+    if (!ticking) return;
+    clearInterval(ticking); ticking = 0;
+    $('#main').classList.remove('stale'); $('#stale').hidden = true; $('#stale strong').textContent = '';
+    $$('.live[data-was]').forEach(x => { x.textContent = x.dataset.was; delete x.dataset.was; });
+  };
+  addEventListener('online', () => { next = 0; });
+  $('#stale a')?.addEventListener('click', e => { if ($('[hx-ptag][hx-trigger]')) { e.preventDefault(); next = wait = 0; tick(); } });
   d.addEventListener('htmx:before:request', e => {
     const x = e.detail.ctx;
-    if (d.hidden && polls(x)) { e.preventDefault(); return; }   // hidden tabs don't poll (trigger filters would need unsafe-eval)
+    if (polls(x) && (d.hidden || Date.now() < next)) { e.preventDefault(); return; }   // hidden tabs don't poll (trigger filters would need unsafe-eval)
     if (!polls(x)) x.target?.setAttribute?.('aria-busy', 'true');
   });
   d.addEventListener('htmx:before:response', e => {             // the session ended: the whole page has to say so
-    const r = e.detail.ctx.response.raw;
+    const x = e.detail.ctx, r = x.response.raw;
     if (r.redirected && new URL(r.url).pathname === '/signin') { e.preventDefault(); location.reload(); return; }
-    if (r.status >= 500) lost(); else found();
-    if (r.status === 404 && polls(e.detail.ctx)) location.reload();
+    if (r.status >= 500) lost(true); else found();
+    if (r.status === 404 && polls(x)) location.reload();
+    else if (r.status >= 400 && !polls(x)) toast(`Nothing was changed: the server answered ${r.status}. Reload the page and try again.`, true);
   });
-  d.addEventListener('htmx:error', e => { if (e.detail.ctx?.request) lost(); });
+  d.addEventListener('htmx:error', e => { if (e.detail.ctx?.request && !e.detail.ctx.response) lost(); });
+  // rows that a person is in stay where they are: the list says that it has changed, and changes when it is left
+  let held = null;
+  const inside = t => t?.contains(d.activeElement?.closest('tbody')) || (getSelection().type === 'Range' && getSelection().containsNode(t, true));
+  const order = t => $$('tbody > tr[id]', t).map(r => r.id).join();
+  const newer = t => {
+    if ($('.newer', t.parentElement)) return;
+    const p = d.createElement('p'), b = d.createElement('button');
+    p.className = 'note s-run newer mb-0'; p.setAttribute('role', 'status'); b.className = 'btn btn-sm'; b.type = 'button'; b.textContent = 'Show';
+    b.addEventListener('click', () => show(true)); t.before(p); p.append('This list has changed. ', b);
+  };
+  const show = asked => {
+    const x = held; held = null;
+    $$('.newer[role=status]').forEach(p => p.remove());
+    if (x) { x.seen = true; x.target = d.getElementById(x.target.id) || x.target; htmx.swap(x); if (asked) x.target.focus?.(); }
+  };
+  d.addEventListener('htmx:before:swap', e => {
+    const x = e.detail.ctx, t = x.target;
+    if (!polls(x) || x.seen) { if (held?.target === t) { held = null; show(); } return; }
+    const was = t && order(t);
+    if (!was || !inside(t) || was === order(new DOMParser().parseFromString(x.text, 'text/html'))) return;
+    e.preventDefault(); held = x; newer(t);
+  });
+  d.addEventListener('focusout', e => { if (held && !held.target.contains(e.relatedTarget)) setTimeout(() => { if (held && !inside(held.target)) show(); }); });
+  d.addEventListener('selectionchange', () => { if (held && !inside(held.target)) show(); });
   d.addEventListener('htmx:finally:request', e => e.detail.ctx.target?.removeAttribute?.('aria-busy'));
   // what a person has opened or ticked stays so when the piece around it is replaced
   let opened = [], ticked = [];
