@@ -102,6 +102,15 @@ def _rows(scene: Scene, code: Code, parts: Parts, shown: tuple[Column, ...], wor
             )
 
 
+def failing_of(scene: Scene, code: Code, subject: str | None = None) -> int:
+    """The workers that a row of the matrix counts as failing."""
+    failing = 0
+    for (_, codes), bits in scene.parts().items():
+        if code in codes:
+            failing |= bits
+    return dict(_by_subject(scene, code, failing)).get(subject, failing)
+
+
 def _cell(workers: int, failed: int, unknown: int, not_asked: int) -> Cell:
     counts = [(workers & bits).bit_count() for bits in (failed, unknown, not_asked)]
     return Cell(
