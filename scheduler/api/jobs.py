@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any, cast
 
 from django.contrib.auth.models import User
@@ -20,8 +22,9 @@ from scheduler.documents import LONGEST_TEXT, Format, read_text
 from scheduler.models import Job, TaskState
 from scheduler.services import deleting, holds, jobs
 from scheduler.services.pausing import UNTIL_RESUMED, paused_words
-from scheduler.services.recorded import Recorded, recorded
-from scheduler.services.visibility import clones_of, find, may_see, seen_by
+from scheduler.services.recorded import Recorded
+from scheduler.services.seen_decisions import recorded_for
+from scheduler.services.visibility import clones_of, find, may_see, seen_by, teller_for, told_to
 from workers.refusals import NotFound, Refused
 from workers.wire import body_text, refusals
 
@@ -76,7 +79,8 @@ def list_jobs(request: HttpRequest, asked: Query[JobsAsked]) -> Any:
         seen_by(request.user), state=asked.state or "", q=asked.q, owner=asked.owner, team=asked.team,
         after=asked.after or "", limit=asked.limit,
     )  # fmt: skip
-    return {"items": [job_document(row) for row in page.rows], "next": page.after}
+    tell = teller_for(request.user, map(_short_answer, page.rows))
+    return {"items": [job_document(row, tell) for row in page.rows], "next": page.after}
 
 
 @router.get("jobs/{job_id}", response={200: JobDetailOut, **refusals(404)})
@@ -99,7 +103,7 @@ def delete_job(request: HttpRequest, job_id: JobId) -> Any:
 def get_decision(request: HttpRequest, job_id: JobId, grouped: Query[bool] = False) -> Any:
     """The latest decision: every candidate worker with all its reasons; `grouped`: those that say the same together."""
     job = found(request, job_id).job
-    kept = recorded(job)
+    kept = recorded_for(request.user, job)
     if kept is None:
         raise NotFound(f"no pass has considered {job_id} yet", code="no_decision")
     return {
@@ -124,11 +128,10 @@ def not_yours(job: Job, what: str) -> Refused:
     return Refused("not_yours", f"{job.job_id} belongs to {owner}; only {others} may {what} it", status=403)
 
 
-def job_document(row: queries.JobRow) -> dict[str, Any]:
-    """A job as it is shown in lists."""
+def job_document(row: queries.JobRow, tell: Callable[[str], str]) -> dict[str, Any]:
+    """A job as it is shown in lists; `tell` makes of a sentence what the caller may read."""
     job = row.job
     placed = row.tasks[0] if row.tasks and job.state not in ("queued", "paused") else None
-    summary = job.decision.summary if job.decision else {}
     return {
         "job_id": job.job_id,
         "name": job.name,
@@ -152,7 +155,7 @@ def job_document(row: queries.JobRow) -> dict[str, Any]:
         "attempt": placed.attempt.number if placed else None,
         "worker": placed.worker.name if placed else None,
         "devices": placed.devices if placed else [],
-        "short_answer": job.in_short(placed.signal if placed else None) or summary.get("short_answer"),
+        "short_answer": job.in_short(placed.signal if placed else None) or tell(_short_answer(row)) or None,
         "url": reverse("job", args=[job.job_id]),
     }
 
@@ -160,16 +163,20 @@ def job_document(row: queries.JobRow) -> dict[str, Any]:
 def job_detail(request: HttpRequest, job_id: str) -> dict[str, Any]:
     """A job by itself, as this caller may see it. Raises NotFound."""
     row = found(request, job_id)
-    job, kept = row.job, recorded(row.job)
+    job, kept = row.job, recorded_for(request.user, row.job)
     said = _held(row) or (_answer(job, kept).lead if kept else None)
     return {
-        **job_document(row),
+        **job_document(row, partial(told_to, request.user)),
         "answer": paused_words(job) or said,
         "cloned_from": job.cloned_from.job_id if job.cloned_from and may_see(request.user, job.cloned_from) else None,
         "clones": clones_of(request.user, job, most=MOST_CLONES),
         "spec": jobs.document_for(request.user, job),
         "hold": _hold(request, job),
     }
+
+
+def _short_answer(row: queries.JobRow) -> str:
+    return str(row.job.decision.summary.get("short_answer", "")) if row.job.decision else ""
 
 
 def _held(row: queries.JobRow) -> str | None:

@@ -15,8 +15,8 @@ from scheduler.api.wire import ReplayOut
 from scheduler.core.codec import decision_to_document, worker_to_document
 from scheduler.core.codec_entry import entry_to_document
 from scheduler.core.fleet import WorkerView
-from scheduler.services.recorded import recorded
-from scheduler.services.seen_fleet import seen_by
+from scheduler.services.seen_decisions import recorded_for
+from scheduler.services.seen_fleet import fleet_for
 from scheduler.snapshot import take_fleet
 from workers.refusals import NotFound
 from workers.wire import refusals
@@ -28,10 +28,10 @@ router = Router(tags=["jobs"])
 def get_replay(request: HttpRequest, job_id: Path[str], today: Query[bool] = False) -> Any:
     """What the latest decision was made from, and the decision; `today`: the fleet as it is now as well.
 
-    The entry has no environment variables and no secrets: no decision looks at them. Where others' jobs are hidden, the
-    fleet as it is now names none of them.
+    The entry has no environment variables and no secrets: no decision looks at them. Where others' jobs are hidden, no
+    fleet names any of them; the decision is the one made on that fleet, with the same verdicts and reasons.
     """
-    kept = recorded(found(request, job_id).job)
+    kept = recorded_for(request.user, found(request, job_id).job)
     if kept is None:
         raise NotFound(f"no pass has considered {job_id} yet", code="no_decision")
     entry = replace(kept.entry, spec=replace(kept.entry.spec, env=(), secrets=()))
@@ -50,7 +50,7 @@ def get_replay(request: HttpRequest, job_id: Path[str], today: Query[bool] = Fal
 
 
 def _present(user: Any) -> Collection[WorkerView]:
-    return seen_by(user, take_fleet(now=timezone.now()).fleet().workers)
+    return fleet_for(user, take_fleet(now=timezone.now()).fleet()).workers
 
 
 def _documents(workers: Iterable[WorkerView]) -> list[dict[str, Any]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.http import HttpRequest
@@ -25,8 +27,10 @@ from scheduler.core.why import PARTS, part, to_document
 from scheduler.models import Decision, Job
 from scheduler.offline import LARGE_FLEET
 from scheduler.services.changes import difference_between, kept_decision, kept_of
-from scheduler.services.recorded import Recorded, recorded
+from scheduler.services.recorded import Recorded
 from scheduler.services.rollups import roll_up_now
+from scheduler.services.seen_decisions import recorded_for
+from scheduler.services.visibility import teller_for, told_to
 from scheduler.services.whys import grounds_of, why_not_on
 from workers.refusals import NotFound
 from workers.wire import refusals
@@ -43,12 +47,12 @@ def get_why(request: HttpRequest, job_id: JobId, asked: Query[WhyAsked]) -> Any:
     `gpu`, `tier`, `torch`, `worker` or `label:KEY`. Some tenths of a second at 10,000 workers.
     """
     job = found(request, job_id).job
-    kept = _kept(job, asked.decision)
+    kept = _kept(request, job, asked.decision)
     wanted = frozenset(asked.part or ("decision", *PARTS))
     grounds = grounds_of(kept, job, user=request.user, now=timezone.now(), grouping=asked.group_by)
     grouped = len(kept.fleet.workers) > LARGE_FLEET
     return {
-        **_of_job(job, kept),
+        **_of_job(request, job, kept),
         "asks_for": asks_for(kept.entry.spec),
         "decision": decision_to_document(kept.decision, grouped=grouped) if "decision" in wanted else None,
         "why": {name: to_document(part(name, grounds)) if name in wanted else None for name in PARTS},
@@ -62,14 +66,14 @@ def get_why_not(request: HttpRequest, job_id: JobId, worker: Path[str], asked: Q
     Costs no more at 10,000 workers than at ten, once the decision is at hand.
     """
     job = found(request, job_id).job
-    kept = _kept(job, asked.decision)
+    kept = _kept(request, job, asked.decision)
     try:
         answer = why_not_on(kept, job, worker, user=request.user)
     except KeyError as error:
         raise NotFound(
             f"no worker {worker[:100]!r} was known when {job_id} was decided", code="no_such_worker"
         ) from error
-    return {**_of_job(job, kept), "why_not": to_document(answer)}
+    return {**_of_job(request, job, kept), "why_not": to_document(answer)}
 
 
 @router.get("jobs/{job_id}/differences", response={200: DifferencesOut, **refusals(404)})
@@ -82,12 +86,13 @@ def get_differences(request: HttpRequest, job_id: JobId, asked: Query[ChangesAsk
     rows = kept_of(job)
     if not rows:
         raise _undecided(job)
+    tell = teller_for(request.user, map(_lead, rows))
     later = asked.later or rows[0].pk
     earlier = asked.earlier or next((row.pk for row in rows if row.pk < later), None)
-    after, before = _kept(job, later), _kept(job, earlier) if earlier else None
+    after, before = _kept(request, job, later), _kept(request, job, earlier) if earlier else None
     return {
         **_job(job),
-        "decisions": [_row(row) for row in rows],
+        "decisions": [_row(row, tell) for row in rows],
         "earlier": earlier,
         "later": later,
         "difference": to_document(difference_between(before, after)) if before else None,
@@ -112,8 +117,9 @@ def get_rollup(request: HttpRequest) -> Any:
     }
 
 
-def _kept(job: Job, key: int | None) -> Recorded:
-    kept = recorded(job) if key is None else kept_decision(job, key)
+def _kept(request: HttpRequest, job: Job, key: int | None) -> Recorded:
+    user = request.user
+    kept = recorded_for(user, job) if key is None else kept_decision(user, job, key)
     if kept is None and key is not None:
         raise NotFound(
             f"{job.job_id} has no decision {key}, or no longer: it may have been dropped for newer ones",
@@ -128,15 +134,16 @@ def _undecided(job: Job) -> NotFound:
     return NotFound(f"no pass has considered {job.job_id} yet", code="no_decision")
 
 
-def _of_job(job: Job, kept: Recorded) -> dict[str, Any]:
-    return {**_job(job), "kept": _row(kept.row), "intact": kept.intact, "same_rules": kept.same_rules}
+def _of_job(request: HttpRequest, job: Job, kept: Recorded) -> dict[str, Any]:
+    tell = partial(told_to, request.user)
+    return {**_job(job), "kept": _row(kept.row, tell), "intact": kept.intact, "same_rules": kept.same_rules}
 
 
 def _job(job: Job) -> dict[str, Any]:
     return {"version": 1, "job_id": job.job_id, "name": job.name, "state": job.state}
 
 
-def _row(row: Decision) -> dict[str, Any]:
+def _row(row: Decision, tell: Callable[[str], str]) -> dict[str, Any]:
     return {
         "id": row.pk,
         "pass_number": row.pass_row.number,
@@ -145,5 +152,9 @@ def _row(row: Decision) -> dict[str, Any]:
         "outcome": row.outcome,
         "kept": row.kept,
         "refreshed": row.refreshed,
-        "lead": row.summary["answer"]["lead"],
+        "lead": tell(_lead(row)),
     }
+
+
+def _lead(row: Decision) -> str:
+    return str(row.summary["answer"]["lead"])

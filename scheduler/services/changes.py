@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from scheduler.core.difference import Difference, difference
 from scheduler.models import Decision, Job
-from scheduler.services.recorded import Recorded, recorded_at
+from scheduler.services.recorded import Recorded
+from scheduler.services.seen_decisions import recorded_at_for
 
 
 def kept_of(job: Job) -> list[Decision]:
@@ -18,10 +21,12 @@ def kept_of(job: Job) -> list[Decision]:
     )  # fmt: skip
 
 
-def kept_decision(job: Job, key: int) -> Recorded | None:
-    """One of the job's kept decisions in full; None where it has none of this key, or no longer."""
+def kept_decision(user: Any, job: Job, key: int) -> Recorded | None:
+    """One of the job's kept decisions in full, as this user may see it; None where it has none of this key, or no
+    longer.
+    """
     row = Decision.objects.filter(job=job, pk=key).select_related("pass_row", "job").first()
-    return recorded_at(row) if row else None
+    return recorded_at_for(user, row) if row else None
 
 
 def difference_between(before: Recorded, after: Recorded) -> Difference:

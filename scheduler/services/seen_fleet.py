@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from scheduler import occupancy
-from scheduler.core.fleet import DeviceView, Window, WorkerView
+from scheduler.core.fleet import DeviceView, Fleet, Window, WorkerView
 from scheduler.occupancy import TaskOn
 from scheduler.services.visibility import SOMEBODY_ELSES, ids_in, seen_ids, sees_all, without_others
 
@@ -25,6 +25,26 @@ def seen_by(user: Any, views: Collection[WorkerView]) -> Collection[WorkerView]:
         return views
     seen = seen_ids(user, (job_id for view in views for job_id in jobs_of(view)))
     return [as_seen(view, seen) for view in views]
+
+
+def fleet_for(user: Any, fleet: Fleet) -> Fleet:
+    """A whole fleet as this user may see it. One query where jobs are hidden."""
+    return fleet if sees_all(user) else fleet_as_seen(fleet, seen_ids(user, jobs_in(fleet)))
+
+
+def jobs_in(fleet: Fleet) -> frozenset[str]:
+    """The ids of all jobs that its workers name."""
+    return frozenset(job_id for view in fleet.workers for job_id in jobs_of(view)) - {SOMEBODY_ELSES}
+
+
+def fleet_as_seen(fleet: Fleet, seen: frozenset[str]) -> Fleet:
+    """A whole fleet with `SOMEBODY_ELSES` in place of every job that is not among those seen.
+
+    What a job is called decides nothing: the same fits the same places.
+    """
+    return Fleet(
+        tuple(view if seen.issuperset(jobs_of(view)) else as_seen(view, seen) for view in fleet.workers)
+    )  # fmt: skip
 
 
 def tasks_on(worker_id: int, user: Any = None) -> tuple[TaskOn, ...]:

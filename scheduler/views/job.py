@@ -18,7 +18,7 @@ from workers.live import is_fragment, live_fragment, respond
 def job(request: HttpRequest, job_id: str) -> HttpResponse:
     """Placement: the answer, the funnel, and every candidate beside its reasons."""
     frame = frame_of(request.user, job_id)
-    return _placement_page(request, frame, decision_asked_for(frame.job, frame.recorded, request.GET))
+    return _placement_page(request, frame, decision_asked_for(request, frame.job, frame.recorded))
 
 
 def live(request: HttpRequest, job_id: str) -> HttpResponse:
@@ -46,7 +46,7 @@ def placement(request: HttpRequest, job_id: str) -> HttpResponse:
 def candidates(request: HttpRequest, job_id: str) -> HttpResponse:
     """The candidates of one decision, filtered; the whole page for anybody but htmx."""
     frame = frame_of(request.user, job_id)
-    rec = decision_asked_for(frame.job, frame.recorded, request.GET)
+    rec = decision_asked_for(request, frame.job, frame.recorded)
     if rec is None:
         raise Http404("this job has no decision yet")
     if not is_fragment(request):

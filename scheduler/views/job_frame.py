@@ -18,7 +18,8 @@ from scheduler.models import Job, JobState, SchedulingPass, Task
 from scheduler.queries import WITH_ALL
 from scheduler.services import holds
 from scheduler.services.pausing import UNTIL_RESUMED, paused_words
-from scheduler.services.recorded import Recorded, recorded
+from scheduler.services.recorded import Recorded
+from scheduler.services.seen_decisions import recorded_for
 from scheduler.services.strays import strays_of
 from scheduler.services.visibility import clones_of, find, may_see
 from scheduler.views.act_table import offered
@@ -87,7 +88,7 @@ def frame_of(user: AbstractBaseUser | AnonymousUser, job_id: str) -> Frame:
     """The job of that id, if this user sees it; raises Http404."""
     job = job_seen(user, job_id)
     newest = Task.objects.filter(attempt__job=job).select_related("worker", "attempt")
-    return Frame(job, newest.order_by("-attempt__number", "rank").first(), recorded(job))
+    return Frame(job, newest.order_by("-attempt__number", "rank").first(), recorded_for(user, job))
 
 
 def job_seen(user: AbstractBaseUser | AnonymousUser, job_id: str) -> Job:

@@ -11,11 +11,16 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from scheduler.core.codec import decision_from_document, decision_to_document
+from scheduler.core.fleet import Fleet
+from scheduler.core.parsing import parse_queue_entry, parse_worker
+from scheduler.core.schedule import schedule
 from scheduler.services.reservations import end_reservation
 from scheduler.services.reservations_over import end_the_outlived
+from scheduler.services.seen_decisions import recorded_for
 from scheduler.services.strays import Stray, record
 from tests.access.callers import bearer, token
-from tests.factories import a_reservation, a_worker
+from tests.factories import a_job, a_pass, a_reservation, a_worker, changed
 from workers.models import Worker
 from workers.services.trust import note_failures
 
@@ -85,11 +90,48 @@ def test_a_reservation_of_ones_own_job_to_come_is_told_whole(hidden: Any) -> Non
     assert [window["reserved_for"] for window in document["upcoming"]] == [holder]
 
 
-def test_a_decision_is_replayed_on_the_fleet_as_it_is_now_without_naming_others(hidden: Any) -> None:
-    def now_on_w1(user: Any) -> list[str]:
+def test_a_decision_is_replayed_without_naming_others_and_comes_to_the_same(hidden: Any) -> None:
+    def replayed(user: Any) -> tuple[list[str], dict[str, Any]]:
         answer = bearer(token(user)).get(f"/api/v1/jobs/{hidden.own.job_id}/replay", {"today": "true"}).json()
-        (worker,) = answer["today"]
-        return [task["job_id"] for task in worker["tasks"]]
+        fleets = (answer["workers"], answer["today"])
+        return [task["job_id"] for fleet in fleets for worker in fleet for task in worker["tasks"]], answer
 
-    assert now_on_w1(hidden.jonas) == ["another team's job"]
-    assert now_on_w1(hidden.ada) == [hidden.job.job_id]
+    told, answer = replayed(hidden.jonas)
+    whole, kept = replayed(hidden.ada)
+    assert (told, whole) == (["another team's job"] * 2, [hidden.job.job_id] * 2)
+    entry, fleet = parse_queue_entry(answer["entry"], position=1), map(parse_worker, answer["workers"])
+    again = schedule(entry, Fleet(tuple(fleet)), entry.job_id)
+    assert decision_to_document(again) == answer["decision"]
+    assert again.fingerprint == decision_from_document(kept["decision"]).fingerprint
+
+
+def test_when_anothers_job_ends_at_the_latest_is_not_told(hidden: Any) -> None:
+    task = hidden.job.attempts.get().tasks.get()
+    changed(task, started_at=timezone.now())
+    changed(hidden.job, spec={**hidden.job.spec, "timeout_s": 3600}, state="running")
+
+    def in_the_way(user: Any) -> dict[str, Any]:
+        why = bearer(token(user)).get(f"/api/v1/jobs/{hidden.own.job_id}/why", {"part": "blockers"}).json()
+        return dict(why["why"]["blockers"])
+
+    told, whole = in_the_way(hidden.jonas), in_the_way(hidden.ada)
+    assert (told["total"], told["earliest"], told["ending"]) == (1, None, [])
+    assert told["workers"][0]["obstacles"][0]["holders"] == ["another team's job"]
+    assert whole["earliest"]
+    assert whole["ending"] == [hidden.job.job_id]
+
+
+def test_what_a_job_is_called_decides_nothing(hidden: Any) -> None:
+    """Of any fleet: with every other job's name taken out, each candidate has the verdict and reasons that it had."""
+    for place in range(4):
+        a_worker(f"m{place}", gpus="2xA100", seen=timezone.now())
+    for gpus in (1, 2, 1, 2, 1):
+        a_job(owner=hidden.mira, gpus=gpus, at=timezone.now())
+    a_pass(timezone.now())
+    own = a_job(owner=hidden.jonas, gpus=2, at=timezone.now())
+    a_pass(timezone.now())
+    told, kept = recorded_for(hidden.jonas, own), recorded_for(hidden.ada, own)
+    assert told is not None
+    assert kept is not None
+    assert kept.fleet != told.fleet
+    assert told.decision.fingerprint == kept.decision.fingerprint
