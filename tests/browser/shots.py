@@ -1,66 +1,153 @@
-"""Screenshots of every page in both themes, wide and on a phone, from a running server.
+"""Pictures of every page, on a busy fleet of 1,200 simulated workers, in both themes, wide and on a phone.
 
-`python -m tests.browser.shots URL CODE FOLDER [JOB ...]` signs in with a one-time code. Not collected as a test.
+`python -m tests.browser.shots FOLDER` starts an installation of its own, fills it by `tests.browser.demo_fill`, and
+writes a picture of each page in each look; some minutes. With `--docs` it writes only those that the documentation
+shows. Not collected as a test.
 """
 
 from __future__ import annotations
 
+import argparse
+import base64
+import json
+import os
+import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
+from typing import Literal
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests import chromium
+from tests.browser import demo
+from tests.browser.conftest import Installation, free_port, start
 
-PLACES = {
-    "jobs": "/jobs", "jobs-all": "/jobs?state=all", "jobs-none": "/jobs?q=nothing", "submit": "/jobs/new",
-    "submit-yaml": "/jobs/new?as=yaml", "workers": "/workers", "profile": "/profile", "keys": "/shortcuts",
-    "not-found": "/nothing", "admin": "/admin/", "reservations": "/admin/scheduler/reservation/",
+Theme = Literal["light", "dark"]
+
+QUALITY = 80
+THEMES: tuple[Theme, ...] = ("light", "dark")
+LOOKS = tuple(product(THEMES, (1440, 390)))
+PLACES: Mapping[str, str] = {
+    "overview": "/", "jobs": "/jobs", "jobs-all": "/jobs?state=all", "jobs-none": "/jobs?q=nothing",
+    "submit": "/jobs/new", "submit-yaml": "/jobs/new?as=yaml", "submit-hold": "/jobs/new?as=hold",
+    "job-waiting": "/jobs/{moe-pretrain-s2-39}", "job-gang": "/jobs/{llama-70b-sft}",
+    "job-gang-placed": "/jobs/{moe-pretrain-s1}", "job-never": "/jobs/{blackwell-port}",
+    "job-placed": "/jobs/{train-here}", "job-failed": "/jobs/{smoke-test}", "job-log": "/jobs/{train-here}/log",
+    "job-spec": "/jobs/{moe-pretrain-s1}/spec", "job-changes": "/jobs/{moe-pretrain-s2-39}/changes",
+    "why-not": "/jobs/{moe-pretrain-s2-39}/why-not/" + demo.LONG, "why-not-form": "/why-not",
+    "workers": "/workers", "worker": "/workers/hpc-1010", "worker-long-name": "/workers/" + demo.LONG,
+    "worker-mixed": "/workers/mixed-16", "worker-drain": "/workers/hpc-1010/drain", "fleet-labels": "/fleet/labels",
+    "reservations": "/reservations", "reservation-new": "/reservations/new", "enrolment": "/enrolment",
+    "notices": "/notices", "people": "/people", "teams": "/teams", "audit": "/audit", "profile": "/profile",
+    "shortcuts": "/shortcuts", "not-found": "/nothing", "admin": "/admin/", "admin-jobs": "/admin/scheduler/job/",
 }  # fmt: skip
-TABS = {"": "", "-log": "/log", "-spec": "/spec", "-cancel": "/cancel"}
+"""Name of the picture and address; a job is named in braces."""
+SHOWN: Mapping[str, tuple[Theme, int]] = {
+    "overview": ("light", 1440), "overview-dark": ("dark", 1440), "job-waiting": ("light", 1440),
+    "job-waiting-phone": ("dark", 390), "job-gang": ("light", 1440), "job-never": ("light", 1440),
+    "why-not": ("light", 1440), "submit": ("light", 1440), "workers": ("light", 1440), "worker": ("light", 1440),
+    "reservations": ("light", 1440), "jobs": ("light", 1440),
+}  # fmt: skip
+"""What the documentation shows: the first part of the name is the place."""
+PARTS = ("-dark", "-phone")
 
 
-def main(url: str, code: str, folder: Path, jobs: list[str]) -> None:
-    """Write one picture for each page and look."""
-    folder.mkdir(parents=True, exist_ok=True)
-    places = PLACES | {f"{job}{name}": f"/jobs/{job}{tail}" for job in jobs for name, tail in TABS.items()}
-    with sync_playwright() as playwright:
+def main(arguments: list[str]) -> None:
+    """Start, fill, take the pictures, stop."""
+    parser = argparse.ArgumentParser(prog="python -m tests.browser.shots", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--docs", action="store_true", help="only the pictures that the documentation shows")
+    options = parser.parse_args(arguments)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    with installation() as there, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium.program(), args=["--no-sandbox"])
-        state = sign_in(browser, url, code, folder)
-        for theme in ("light", "dark"):
-            for width in (1440, 390):
-                shoot(browser, url, state, folder, places, theme=theme, width=width)
+        state = sign_in(browser, there)
+        places = {name: place.format_map(_jobs(there)) for name, place in PLACES.items()}
+        if options.docs:
+            for name, (theme, width) in SHOWN.items():
+                place = next(name.removesuffix(part) for part in (*PARTS, "") if name.endswith(part))
+                shoot(browser, there, state, {options.folder / f"{name}.webp": places[place]}, theme, width)
+        else:
+            for theme, width in LOOKS:
+                files = {options.folder / f"{name}-{width}-{theme}.webp": place for name, place in places.items()}
+                shoot(browser, there, state, files, theme, width)
         browser.close()
 
 
-def sign_in(browser: Browser, url: str, code: str, folder: Path) -> str:
-    """A file with the session's cookies; on the way, the sign-in page."""
-    page = browser.new_page(base_url=url, viewport={"width": 1440, "height": 900})
+@contextmanager
+def installation() -> Iterator[Installation]:
+    """`gpulayer up` with the demo fleet, filled."""
+    with tempfile.TemporaryDirectory(prefix="gpulayer-shots-") as folder:
+        kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+        env = {**kept, "GPULAYER_DATA": folder, "PORT": str(free_port())}
+        up = start("up", env=env)
+        try:
+            url, host = up.wait_for(r"ready: (http://\S+)")[1], up.wait_for(r"registered as (\S+)")[1]
+            path = demo.write(Path(folder) / "fleet.jsonl")
+            simulator = start("worker", "simulate", str(path), env=env)
+            try:
+                simulator.wait_for("registered")
+                _fill(env, host)
+                yield Installation(url, env, Path(folder), host)
+            finally:
+                simulator.stop()
+        finally:
+            up.stop()
+
+
+def _fill(env: Mapping[str, str], host: str) -> None:
+    """In a process of its own: Django is set up there for this installation."""
+    subprocess.run([sys.executable, "-m", "tests.browser.demo_fill", host], env=dict(env), check=True)
+
+
+def _jobs(there: Installation) -> dict[str, str]:
+    """Ids by name."""
+    listed = json.loads(there.run("job", "list", "--json", "--limit", "1000"))
+    return {job["name"]: job["job_id"] for job in listed}
+
+
+def sign_in(browser: Browser, there: Installation) -> str:
+    """A file with the session's cookies."""
+    page = browser.new_page(base_url=there.url)
     page.goto("/signin")
-    page.screenshot(path=folder / "signin-1440-light.png")
-    page.get_by_label("One-time code").fill(code)
+    page.get_by_label("One-time code").fill(there.code())
     page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**/jobs")
-    state = folder / "state.json"
+    page.wait_for_load_state()
+    state = there.data / "state.json"
     page.context.storage_state(path=state)
     page.context.close()
     return str(state)
 
 
 def shoot(
-    browser: Browser, url: str, state: str, folder: Path, places: dict[str, str], *, theme: str, width: int
+    browser: Browser, there: Installation, state: str, files: Mapping[Path, str], theme: Theme, width: int
 ) -> None:
-    """Every place in one look."""
+    """Every place in one look, as a whole page."""
     context = browser.new_context(
-        base_url=url, storage_state=state, color_scheme=theme, viewport={"width": width, "height": 900}
-    )
+        base_url=there.url, storage_state=state, color_scheme=theme, viewport={"width": width, "height": 900},
+        reduced_motion="reduce",
+    )  # fmt: skip
     page = context.new_page()
-    for name, place in places.items():
+    for file, place in files.items():
         page.goto(place)
         page.evaluate("document.fonts.ready")
-        page.screenshot(path=folder / f"{name}-{width}-{theme}.png", full_page=True)
+        page.wait_for_load_state("networkidle")
+        write(page, file)
+        print(file.name, flush=True)
     context.close()
 
 
+def write(page: Page, file: Path) -> None:
+    """As WebP: a third of what PNG would take."""
+    size = page.evaluate("({width: innerWidth, height: document.documentElement.scrollHeight, x: 0, y: 0, scale: 1})")
+    given = {"format": "webp", "quality": QUALITY, "clip": size, "captureBeyondViewport": True}
+    answer = page.context.new_cdp_session(page).send("Page.captureScreenshot", given)
+    file.write_bytes(base64.b64decode(answer["data"]))
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4:])
+    main(sys.argv[1:])
