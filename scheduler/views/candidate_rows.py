@@ -1,194 +1,185 @@
-"""Which candidates a page shows: chosen from the decision's groups, so that ten thousand cost no more than a few."""
+"""Which candidates a page shows: sets of workers, so that ten thousand cost little more than a few."""
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Iterator
 from functools import cached_property
 
 from scheduler.core import explain
-from scheduler.core.decision import Candidate, CandidateGroup, Verdict
-from scheduler.core.fleet import WorkerView
-from scheduler.core.policies import best_first, policy_key
+from scheduler.core.bits import each
+from scheduler.core.decision import Verdict
+from scheduler.core.labels import check_label
+from scheduler.core.pickings import failing, kept_by, of_group, with_word
 from scheduler.core.reasons import CODES, ORDER, Code, Kind
-from scheduler.memory import remembered
+from scheduler.services.readings import reading_of
 from scheduler.services.recorded import Recorded
-from scheduler.views.candidate_values import SEGMENTS, Facet, Page, Query, Row, Tab
+from scheduler.views.candidate_query import FIRST, ONLY, SORTS, TABS, VERDICTS, Query
+from scheduler.views.candidate_values import Chosen, Facet, Page, Row, Tab
+from scheduler.views.verdicts import PILLS, reasons_of, segment_of
 from workers.devices import device_boxes, summary
 
 ROWS = 25
 FEW = 8
 """Up to so many workers are shown without tabs and facets."""
-
-MOST_RANKED = 16
-_ranks: OrderedDict[tuple[int, str], dict[str, int]] = remembered(OrderedDict())
-"""Policy orders of decisions that were looked at: a decision never changes."""
-
-_ORDER = ("selected", "free", "busy", "never", "outside")
-_BY_VERDICT = {Verdict.SELECTED: "selected", Verdict.ELIGIBLE: "free", Verdict.UNAVAILABLE: "busy"}
-PILLS = {
-    "selected": ("ok", "Selected"),
-    "free": ("free", "Free now"),
-    "busy": ("wait", "Fits, not free"),
-    "never": ("never", "Never fits"),
-    "outside": ("none", "Outside target"),
-}
+_SEGMENTS = tuple(PILLS)
+"""In the order in which rows stand."""
 
 
 class Candidates:
     """One decision's candidates under one query."""
 
     def __init__(self, recorded: Recorded, query: Query) -> None:
-        self.recorded = recorded
         self.decision = recorded.decision
-        self.groups = tuple((segment_of(group.verdict, group.codes), group) for group in self.decision.groups())
-        if query.segment == "in" and not self._count("in"):
-            query = Query("all", query.reason, query.q, query.after, query.before)
+        self.reading = reading_of(recorded)
+        self.parts = [
+            (segment_of(verdict, codes), codes, bits)
+            for (verdict, codes), bits in self.decision.evidence.parts().items()
+        ]
+        if query.verdict == "in" and not self._count("in"):
+            query = Query("all", **{name: getattr(query, name) for name in Query.__slots__ if name != "verdict"})
         self.query = query
+
+    @property
+    def known(self) -> int:
+        """All the workers that the pass saw."""
+        return len(self.decision.evidence.roster.ids)
 
     @property
     def few(self) -> bool:
         """Whether there are so few workers that choosing among them is no help."""
-        return sum(len(group.workers) for _, group in self.groups) <= FEW
+        return self.known <= FEW
+
+    @property
+    def in_target(self) -> int:
+        """The workers in the job's targets."""
+        return self._count("in")
+
+    @property
+    def free(self) -> int:
+        """Those that could take it now."""
+        return self._count("now")
 
     @property
     def tabs(self) -> tuple[Tab, ...]:
         """Every verdict with its number; those that nobody has are left out."""
-        counted = ((key, text, self._count(key)) for key, text in SEGMENTS.items())
+        counted = ((key, text, self._count(key)) for key, text in TABS.items())
         return tuple(
-            Tab(text, number, self.query.link(v=key, reason=""), key == self.query.segment)
+            Tab(text, number, self.query.link(verdict=key, code="", subject="", counts=""), key == self.query.verdict)
             for key, text, number in counted
-            if number or key == "in"
+            if number or key in ("in", "free")
         )
+
+    @property
+    def sorts(self) -> tuple[tuple[str, str], ...]:
+        """(key, name) of the orders."""
+        return tuple(SORTS.items())
 
     @property
     def facets(self) -> tuple[tuple[str, tuple[Facet, ...]], ...]:
         """(kind, reasons) for capability and availability, the most frequent first; every reason is counted."""
         counted: Counter[Code] = Counter()
-        for group in self._in_segment():
-            for code in group.codes:
-                counted[code] += len(group.workers)
+        for _, codes, bits in self._asked_for():
+            for code in codes:
+                counted[code] += bits.bit_count()
         ordered = sorted(counted, key=lambda code: (-counted[code], ORDER[code]))
         facets = [(kind, tuple(self._facet(code, counted[code]) for code in ordered if code.kind is kind))
                   for kind in (Kind.CAPABILITY, Kind.AVAILABILITY)]  # fmt: skip
         return tuple((kind.value, rows) for kind, rows in facets if rows)
 
+    @property
+    def reasons(self) -> int:
+        """How many different reasons there are to choose among."""
+        return sum(len(rows) for _, rows in self.facets)
+
+    @property
+    def chosen(self) -> tuple[Chosen, ...]:
+        """What narrows the rows beside the verdict and words: to be seen, and to be taken away."""
+        return tuple(self._narrowed_by())
+
     @cached_property
     def page(self) -> Page:
         """The rows asked for."""
-        ids = self._matching()
-        places = {worker: place for place, worker in enumerate(ids)}
-        start = places.get(self.query.after, -1) + 1
-        if self.query.before in places:
-            start = max(0, places[self.query.before] - ROWS)
-        shown = ids[start : start + ROWS]
-        more = len(ids) > start + ROWS
+        ranks = self._ordered(self._matching())
+        start = self._place_of(self.query.after, ranks) + 1
+        if (before := self._place_of(self.query.before, ranks)) >= 0:
+            start = max(0, before - ROWS)
+        ids = [self.decision.evidence.roster.ids[rank] for rank in ranks[start : start + ROWS]]
         return Page(
-            rows=tuple(self._row(worker) for worker in shown),
-            first=start + 1 if shown else 0,
-            total=len(ids),
-            previous=self.query.link(before=shown[0]) if start and shown else "",
-            next=self.query.link(after=shown[-1]) if more else "",
+            rows=tuple(map(self._row, ids)),
+            first=start + 1 if ids else 0,
+            total=len(ranks),
+            previous=self.query.link(before=ids[0]) if start and ids else "",
+            next=self.query.link(after=ids[-1]) if len(ranks) > start + ROWS else "",
         )
 
-    def _count(self, segment: str) -> int:
-        return sum(len(group.workers) for key, group in self.groups if _within(key, segment))
+    def _count(self, verdict: str) -> int:
+        return sum(bits.bit_count() for segment, _, bits in self.parts if segment in VERDICTS[verdict])
 
-    def _in_segment(self) -> list[CandidateGroup]:
-        return [group for key, group in self.groups if _within(key, self.query.segment)]
+    def _asked_for(self) -> Iterator[tuple[str, tuple[Code, ...], int]]:
+        return (part for part in self.parts if part[0] in VERDICTS[self.query.verdict])
 
     def _facet(self, code: Code, count: int) -> Facet:
-        on = code.text == self.query.reason
-        link = self.query.link(reason="" if on else code.text)
+        on = code.text == self.query.code
+        link = self.query.link(code="" if on else code.text, subject="", counts="")
         return Facet(explain.code_label(code), explain.code_tone(code), count, link, on)
 
-    def _matching(self) -> list[str]:
-        """Every candidate that the query asks for: by verdict, then policy order, then the fewest reasons."""
-        ids: list[tuple[int, int, str]] = []
-        for key, group in self.groups:
-            if not _within(key, self.query.segment) or not self._has_reason(group):
-                continue
-            place = _ORDER.index(key)
-            ids += [(place, len(group.codes), worker) for worker in group.workers if self._is_found(worker)]
-        ordered = [worker for _, _, worker in sorted(ids)]
-        return sorted(ordered, key=self._policy_place) if self._ranked else ordered
+    def _narrowed_by(self) -> Iterator[Chosen]:
+        query = self.query
+        if query.code:
+            said = {FIRST: "first of its reasons: ", ONLY: "only blocker: "}.get(query.counts, "fails: ")
+            subject = f" {query.subject}" if query.subject else ""
+            text = f"{said}{check_label(CODES[query.code])}{subject}"
+            yield Chosen(text, query.link(code="", subject="", counts=""))
+        if query.group:
+            yield Chosen(f"group: {query.group}", query.link(by="", group=""))
 
-    def _has_reason(self, group: CandidateGroup) -> bool:
-        return not self.query.reason or CODES[self.query.reason] in group.codes
+    def _matching(self) -> int:
+        """Every candidate that the query asks for."""
+        query, scene = self.query, self.reading.scene
+        found = 0
+        for _, codes, bits in self._asked_for():
+            if query.counts != FIRST or codes[:1] == (CODES[query.code],):
+                found |= bits
+        if query.code and query.counts != FIRST:
+            pick = kept_by if query.counts == ONLY else failing
+            found &= pick(scene, CODES[query.code], query.subject)
+        if query.group:
+            everywhere = query.verdict in ("outside", "all") and self._count("in")
+            within = scene.census.everyone if everywhere else self.reading.inside
+            found &= of_group(scene, query.by, query.group, within)
+        return found & with_word(scene, query.q) if query.q else found
 
-    def _is_found(self, worker: str) -> bool:
-        if not self.query.q:
-            return True
-        view = self.workers[worker]
-        hay = (worker, *(device.model or "" for device in view.facts.devices or ()), *(t.job_id for t in view.tasks))
-        needle = self.query.q.casefold()
-        return any(needle in text.casefold() for text in hay)
+    def _ordered(self, found: int) -> list[int]:
+        """Their ranks: those that could take it now in policy order, then by verdict, reasons and id."""
+        if self.query.sort == "worker":
+            return list(each(found))
+        buckets: Counter[tuple[int, int]] = Counter()
+        by_verdict = self.query.sort == "order"
+        for segment, codes, bits in self.parts:
+            place = _SEGMENTS.index(segment) if by_verdict else 0
+            if codes and bits & found:
+                buckets[place, len(codes)] |= bits & found
+        able = [rank for rank in self.reading.order if found >> rank & 1]
+        return able + [rank for key in sorted(buckets) for rank in each(buckets[key])]
 
-    @cached_property
-    def workers(self) -> dict[str, WorkerView]:
-        """Every worker as the pass saw it."""
-        return {worker.id: worker for worker in self.recorded.fleet.workers}
-
-    @property
-    def _ranked(self) -> dict[str, int]:
-        """Place in policy order of those that could be given the job now, the chosen one first."""
-        row = self.recorded.row
-        key = (row.pk, row.digest)
-        ranks = _ranks.get(key)
-        if ranks is None:
-            ranks = _ranks[key] = self._rank()
-            while len(_ranks) > MOST_RANKED:
-                _ranks.popitem(last=False)
-        return ranks
-
-    def _rank(self) -> dict[str, int]:
-        able = [worker for key, group in self.groups if key in ("selected", "free") for worker in group.workers]
-        chosen = {task.worker for task in self.decision.assignments}
-        entry = self.recorded.entry
-        able.sort(
-            key=lambda worker: (
-                worker not in chosen, self._tier(worker), best_first(policy_key(entry, self.workers[worker]))
-            )
-        )  # fmt: skip
-        return {worker: place for place, worker in enumerate(able, 1)}
-
-    def _tier(self, worker: str) -> int:
-        """Its tier's place among those of the job."""
-        tiers = [tier.name for tier in self.decision.tiers]
-        return tiers.index(self.workers[worker].facts.origin)
-
-    def _policy_place(self, worker: str) -> int:
-        return self._ranked.get(worker, len(self._ranked) + 1)
+    def _place_of(self, worker: str, ranks: list[int]) -> int:
+        rank = self.reading.scene.census.rank_of.get(worker)
+        return ranks.index(rank) if rank is not None and rank in ranks else -1
 
     def _row(self, worker: str) -> Row:
         candidate = self.decision.candidate(worker)
-        view = self.workers[worker]
+        view = self.reading.views[worker]
         chosen = {index for task in self.decision.assignments if task.worker == worker for index in task.devices}
-        key = segment_of(candidate.verdict, [reason.code for reason in candidate.reasons])
         return Row(
             worker=worker,
-            rank=self._ranked.get(worker),
+            rank=self.reading.places.get(self.reading.scene.census.rank_of[worker]),
             gpus=summary(view),
             simulated=view.facts.simulated,
-            pill=PILLS[key],
+            pill=PILLS[segment_of(candidate.verdict, [reason.code for reason in candidate.reasons])],
             boxes=device_boxes(view, chosen),
             asked=candidate.verdict is not Verdict.INCOMPATIBLE,
             reasons=reasons_of(candidate),
             selected=candidate.selected,
+            devices=tuple(sorted(chosen)),
         )
-
-
-def segment_of(verdict: Verdict, codes: Collection[Code]) -> str:
-    """The tab that candidates of this verdict and these reasons belong to."""
-    if verdict is Verdict.INCOMPATIBLE:
-        return "outside" if Code.TARGET in codes else "never"
-    return _BY_VERDICT[verdict]
-
-
-def reasons_of(candidate: Candidate) -> tuple[tuple[str, str], ...]:
-    """(tone, sentence) of every reason."""
-    return tuple((explain.code_tone(reason.code), explain.sentence(reason)) for reason in candidate.reasons)
-
-
-def _within(key: str, segment: str) -> bool:
-    return segment == "all" or key == segment or (segment == "in" and key != "outside")

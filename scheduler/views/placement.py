@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest
 from django.template.loader import render_to_string
@@ -18,9 +17,13 @@ from scheduler.core.reasons import Code
 from scheduler.core.variants import lines, variants
 from scheduler.models import Decision, Job
 from scheduler.models.decisions import Outcome
-from scheduler.services.recorded import Recorded, recorded_at
-from scheduler.views.candidate_rows import FEW, PILLS, Candidates, segment_of
-from scheduler.views.candidate_values import Query
+from scheduler.services.pins import decision_at
+from scheduler.services.recorded import Recorded
+from scheduler.services.seen_decisions import recorded_at_for
+from scheduler.services.visibility import teller_for
+from scheduler.views.candidate_query import Query, loss_link, stage_link
+from scheduler.views.candidate_rows import FEW, Candidates
+from scheduler.views.verdicts import PILLS, segment_of
 from scheduler.views.why_panels import whys_or_their_place
 
 MOST_GROUPS = 8
@@ -33,7 +36,6 @@ _OUTCOMES = {
     Outcome.WAITING: ("wait", "clock"),
     Outcome.UNSCHEDULABLE: ("never", "ban"),
 }
-_STAGE_SEGMENTS = {"workers": "all", "available": "free", "selected": "selected"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,8 @@ class Stage:
     label: str
     count: int
     tone: str
-    segment: str
+    link: str
+    """Those who got there, as a query string of the candidates."""
     losses: tuple[Loss, ...]
 
 
@@ -85,16 +88,19 @@ class Change:
     icon: str
 
 
-def decision_asked_for(job: Job, latest: Recorded | None, data: Mapping[str, str]) -> Recorded | None:
-    """The decision that the address names with `d`, else the latest; raises Http404 for one that isn't the job's."""
-    wanted = data.get("d", "")
-    if not wanted or (latest and wanted == str(latest.row.pk)):
+def decision_asked_for(request: HttpRequest, job: Job, latest: Recorded | None) -> Recorded | None:
+    """The decision that the address names by its `pass` or its own key `d`, else the latest; Http404 for none."""
+    number, key = request.GET.get("pass", ""), request.GET.get("d", "")
+    named = number or key
+    if not named or (latest and named == str(latest.row.pass_row.number if number else latest.row.pk)):
         return latest
     kept = Decision.objects.select_related("pass_row", "job").filter(job=job)
-    row = kept.filter(pk=wanted).first() if _is_key(wanted) else None
+    row = None
+    if _is_key(named):
+        row = decision_at(job, int(number)) if number else kept.filter(pk=key).first()
     if row is None:
         raise Http404("no such decision of this job; it may have been dropped for newer ones")
-    return recorded_at(row)
+    return recorded_at_for(request.user, row)
 
 
 def candidate_context(request: HttpRequest, job: Job, rec: Recorded) -> dict[str, Any]:
@@ -104,7 +110,7 @@ def candidate_context(request: HttpRequest, job: Job, rec: Recorded) -> dict[str
         "recorded": rec,
         "candidates": Candidates(rec, Query.of(request.GET)),
         "here": reverse("job-candidates", args=[job.job_id]),
-        "pinned": f"d={rec.row.pk}&",
+        "pinned": f"pass={rec.row.pass_row.number}&",
     }
 
 
@@ -127,7 +133,7 @@ def placement_context(request: HttpRequest, job: Job, rec: Recorded | None) -> d
         "outside": known - sum(len(group.workers) for group in inside),
         "notes": [explain.note_sentence(note) for note in rec.decision.notes],
         "whys": whys_or_their_place(request, job, rec),
-        "history": _history(job),
+        "history": _history(request.user, job),
     }
 
 
@@ -138,21 +144,16 @@ def _funnel(rec: Recorded) -> tuple[Stage, ...]:
             label=stage.label,
             count=stage.count,
             tone="ok" if stage.key == "selected" else "run",
-            segment=_STAGE_SEGMENTS.get(stage.key, "in"),
-            losses=tuple(_loss(loss) for loss in stage.losses),
+            link=stage_link(stage.key),
+            losses=tuple(_loss(stage.key, loss) for loss in stage.losses),
         )
         for stage in stages
     )
 
 
-def _loss(loss: explain.Loss) -> Loss:
-    return Loss(loss.label, loss.count, loss.tone, _LOSS_ICONS.get(loss.tone, "minus"), _loss_link(loss))
-
-
-def _loss_link(loss: explain.Loss) -> str:
-    if loss.key == "eligible":
-        return urlencode({"v": "free"})
-    return urlencode({"v": "outside"} if loss.key == Code.TARGET.text else {"v": "in", "reason": loss.key})
+def _loss(stage: str, loss: explain.Loss) -> Loss:
+    link = loss_link(stage, loss.key)
+    return Loss(loss.label, loss.count, loss.tone, _LOSS_ICONS.get(loss.tone, "minus"), link)
 
 
 def _group_rows(rec: Recorded, groups: Sequence[CandidateGroup]) -> list[GroupRow]:
@@ -166,7 +167,7 @@ def _group_row(group: CandidateGroup, said: tuple[str, ...]) -> GroupRow:
     rest = len(others) - NAMES
     return GroupRow(
         count=len(group.workers),
-        tone={"selected": "ok", "free": "ok", "busy": "wait", "outside": "none"}.get(key, "never"),
+        tone={"selected": "ok", "free": "ok", "busy": "wait", "reserved": "rsv", "outside": "none"}.get(key, "never"),
         pill=PILLS[key],
         reasons=tuple((explain.code_tone(code), explain.code_label(code)) for code in group.codes),
         first=first,
@@ -175,16 +176,21 @@ def _group_row(group: CandidateGroup, said: tuple[str, ...]) -> GroupRow:
     )
 
 
-def _history(job: Job) -> list[Change]:
+def _history(user: Any, job: Job) -> list[Change]:
     rows = Decision.objects.filter(job=job).select_related("pass_row").only(
         "made_at", "outcome", "summary", "pass_row__number", "pass_row__started_at"
     )[:MOST_HISTORY]  # fmt: skip
-    return [_change(row) for row in rows]
+    tell = teller_for(user, map(_lead, rows))
+    return [_change(row, tell(_lead(row))) for row in rows]
 
 
-def _change(row: Decision) -> Change:
+def _change(row: Decision, lead: str) -> Change:
     by = "" if row.refreshed else f"Pass {row.pass_row.number:,}"
-    return Change(row.pk, row.made_at, by, str(row.summary["answer"]["lead"]), *_OUTCOMES[Outcome(row.outcome)])
+    return Change(row.pk, row.made_at, by, lead, *_OUTCOMES[Outcome(row.outcome)])
+
+
+def _lead(row: Decision) -> str:
+    return str(row.summary["answer"]["lead"])
 
 
 def _is_key(text: str) -> bool:

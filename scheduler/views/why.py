@@ -19,11 +19,11 @@ from scheduler.services.changes import difference_between, kept_decision, kept_o
 from scheduler.services.recorded import Recorded
 from scheduler.services.visibility import seen_by
 from scheduler.services.whys import grounds_of, why_not_on
-from scheduler.views.candidate_rows import PILLS, reasons_of, segment_of
 from scheduler.views.job import job_page
 from scheduler.views.job_frame import Frame, frame_of
 from scheduler.views.placement import decision_asked_for
 from scheduler.views.submit import page_with
+from scheduler.views.verdicts import PILLS, reasons_of, segment_of
 from scheduler.views.why_panels import checks_context, whys_context
 from scheduler.views.why_values import change_rows, check_lines, edits, key_of
 from workers.live import is_fragment
@@ -97,7 +97,8 @@ def changes(request: HttpRequest, job_id: str) -> HttpResponse:
         raise Http404("this job has no decision yet")
     later = _key(request.GET, "later") or rows[0].pk
     earlier = _key(request.GET, "earlier") or next((row.pk for row in rows if row.pk < later), None)
-    after, before = _kept(frame.job, later), _kept(frame.job, earlier) if earlier else None
+    after = _kept(request, frame.job, later)
+    before = _kept(request, frame.job, earlier) if earlier else None
     found = difference_between(before, after) if before else None
     context = {
         "tab": "placement", "rows": rows, "earlier": earlier, "later": later, "difference": found,
@@ -127,7 +128,7 @@ def _whys(request: HttpRequest, frame: Frame, rec: Recorded) -> HttpResponse:
 def _decided(request: HttpRequest, job_id: str) -> tuple[Frame, Recorded]:
     """The job, and the decision that the address names, else the latest; Http404 where there is none."""
     frame = frame_of(request.user, job_id)
-    rec = decision_asked_for(frame.job, frame.recorded, request.GET)
+    rec = decision_asked_for(request, frame.job, frame.recorded)
     if rec is None:
         raise Http404("this job has no decision yet")
     return frame, rec
@@ -153,8 +154,8 @@ def _key(data: Mapping[str, str], name: str) -> int | None:
     return int(text)
 
 
-def _kept(job: Job, key: int) -> Recorded:
-    found = kept_decision(job, key)
+def _kept(request: HttpRequest, job: Job, key: int) -> Recorded:
+    found = kept_decision(request.user, job, key)
     if found is None:
         raise Http404("no such decision of this job; it may have been dropped for newer ones")
     return found

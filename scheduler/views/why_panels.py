@@ -11,7 +11,6 @@ from django.utils.safestring import SafeString
 
 from scheduler.core.answers import capital
 from scheduler.core.decision import Outcome
-from scheduler.core.grouping import BY_LABEL
 from scheduler.core.why import Grounds, part
 from scheduler.core.why_words import (
     blockers_sentence,
@@ -25,14 +24,14 @@ from scheduler.core.why_words import (
 from scheduler.models import Job
 from scheduler.services.recorded import Recorded
 from scheduler.services.whys import grounds_of
-from scheduler.views.why_values import GROUPINGS, edits, groupings_for, reasons_in_the_way, table_of
+from scheduler.views.groupings import groupings_for, is_grouping
+from scheduler.views.why_values import edits, reasons_in_the_way, table_of
 from workers.moments import now
 
 AT_ONCE = 1_000
 """Up to so many workers the panels are there when the page is; of more they come by themselves."""
 MOST_BLOCKED = 5
 MOST_OVERTAKING = 8
-LONGEST_KEY = 253
 
 
 def whys_or_their_place(request: HttpRequest, job: Job, rec: Recorded) -> SafeString:
@@ -68,9 +67,7 @@ def _grounds(request: HttpRequest, job: Job, rec: Recorded) -> Grounds:
 def _grouping(request: HttpRequest) -> str:
     """How the address asks to count; anything else counts as not asked."""
     asked = request.GET.get("by", "")
-    key = asked.removeprefix(BY_LABEL)
-    is_label = asked.startswith(BY_LABEL) and 0 < len(key) <= LONGEST_KEY and key.isprintable()
-    return asked if asked in GROUPINGS or is_label else "gpu"
+    return asked if is_grouping(asked) else "gpu"
 
 
 def _checks(request: HttpRequest, job: Job, rec: Recorded, grounds: Grounds) -> dict[str, Any]:

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from scheduler.core import explain
 from scheduler.core.blockers import Blocked
 from scheduler.core.difference import Changed, Difference
-from scheduler.core.fleet import Fleet
-from scheduler.core.grouping import BY_LABEL
 from scheduler.core.matrix import Cell, Matrix, Row
 from scheduler.core.reasons import Code, Kind
 from scheduler.core.relaxed import Relaxation
-from scheduler.core.spec import QueueEntry
 from scheduler.core.why_not import CheckLine
 from scheduler.core.why_words import cell_words, change_words, good_for
 from scheduler.core.words import both
-from scheduler.views.candidate_rows import PILLS, segment_of
-
-MOST_LABELS = 12
-GROUPINGS = {"gpu": "GPUs", "tier": "Target", "torch": "torch version"}
-"""Ways to count checks, and what the page calls them."""
+from scheduler.views.verdicts import PILLS, segment_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +134,7 @@ def _check_row(row: Row) -> CheckRow:
         total=_box(row.total),
         boxes=tuple(map(_box, row.cells)),
         only_blocker=row.only_blocker,
-        link=urlencode({"v": "all", "reason": row.code.text}),
+        link=urlencode({"code": row.code.text}),
     )
 
 
@@ -151,17 +143,6 @@ def _box(cell: Cell) -> Box:
     if not fails:
         return Box(cell_words(cell), "p" if cell.passed else "na")
     return Box(cell_words(cell), "f" if cell.passed or cell.not_asked else "f full")
-
-
-def groupings_for(entry: QueueEntry, fleet: Fleet, chosen: str) -> Iterator[tuple[str, str]]:
-    """(key, name) of each way to count: by labels too, those that the job asks for first, then the commonest."""
-    yield from GROUPINGS.items()
-    keys = [key for key, _ in entry.spec.placement.worker_labels]
-    common = Counter(key for view in fleet.workers for key, _ in view.facts.labels)
-    keys += [key for key, _ in common.most_common(MOST_LABELS)]
-    known = [f"{BY_LABEL}{key}" for key in keys[:MOST_LABELS]]
-    for key in dict.fromkeys([*known, *([chosen] if chosen not in GROUPINGS else [])]):
-        yield key, f"Label {key.removeprefix(BY_LABEL)}"
 
 
 def reasons_in_the_way(blocked: Blocked) -> tuple[tuple[str, str], ...]:

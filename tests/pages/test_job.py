@@ -125,15 +125,27 @@ class TestCandidates:
         a_worker("c0", gpus="1xA100", origin="cloud")
         job = decided(a_job(owner=mira, resources={"gpu_memory_gb": 40}))
         url = f"/jobs/{job.job_id}/candidates"
-        assert workers_shown(text(page, f"{url}?v=selected")) == ["a0"]
-        assert workers_shown(text(page, f"{url}?v=never")) == ["t0"]
-        assert workers_shown(text(page, f"{url}?v=outside")) == ["c0"]
-        assert workers_shown(text(page, f"{url}?reason=gpu_memory")) == ["t0"]
+        assert workers_shown(text(page, f"{url}?verdict=selected")) == ["a0"]
+        assert workers_shown(text(page, f"{url}?verdict=never")) == ["t0"]
+        assert workers_shown(text(page, f"{url}?verdict=outside")) == ["c0"]
+        assert workers_shown(text(page, f"{url}?code=gpu_memory")) == ["t0"]
         assert workers_shown(text(page, f"{url}?q=tesla")) == ["t0"]
         assert "No candidate matches" in text(page, f"{url}?q=nothing")
 
     @pytest.mark.parametrize(
-        "query", ["v=bogus", "reason=bogus", "after=bogus", "before=%00", "q=%00", "d=999999", "d=x", "d=" + "9" * 40]
+        "query",
+        [
+            *("verdict=bogus", "code=bogus", "after=bogus", "before=%00", "q=%00", "sort=bogus", "code=os&as=bogus"),
+            *(
+                "by=bogus&group=x",
+                "by=tier&group=%00",
+                "code=label&subject=%00",
+                "code=slots&as=only",
+                "d=x",
+                "d=999999",
+            ),
+            *("pass=x", "pass=0", "pass=999999", "pass=" + "9" * 40),
+        ],
     )
     def test_nonsense_in_the_address_is_no_error_of_the_server(self, page, mira, query):
         a_worker("w1")
