@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
@@ -12,7 +14,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from scheduler.core.errors import DocumentError
 from scheduler.models import Job
 from scheduler.services.contact import lost_since
-from scheduler.services.jobs import NOT_YOURS, may_change
+from scheduler.services.copies import retry_job
+from scheduler.services.jobs import NOT_YOURS, KeyReusedError, may_change
 from scheduler.views.act_table import ACTS, Act
 from scheduler.views.job_frame import frame_of
 from workers.live import is_fragment
@@ -37,9 +40,14 @@ def act(request: HttpRequest, job_id: str, key: str) -> HttpResponse:
 
 
 def _done(request: HttpRequest, job: Job, chosen: Act) -> HttpResponse:
-    before, at = job.job_id, now()
+    before, once = job.job_id, {}
+    if chosen.do is retry_job:
+        once = {"idempotency_key": _once(request, job)}
     try:
-        after = chosen.do(job=job, actor=f"user:{request.user.get_username()}", now=at)
+        after = chosen.do(job=job, actor=f"user:{request.user.get_username()}", now=now(), **once)
+    except KeyReusedError:
+        messages.error(request, "Not done: this page was used for another retry; load it again.")
+        return redirect("job", before)
     except Refused as refusal:
         messages.error(request, f"Not done: {refusal.detail}.")
         return redirect("job", before)
@@ -51,6 +59,12 @@ def _done(request: HttpRequest, job: Job, chosen: Act) -> HttpResponse:
     if after is not None and after.job_id != before:
         return redirect("job", after.job_id)
     return redirect(_back(request) or (reverse("jobs") if after is None else reverse("job", args=[before])))
+
+
+def _once(request: HttpRequest, job: Job) -> str | None:
+    """Names the page that a retry is asked for from: a second click on it leads to the first one's job."""
+    token = request.POST.get("once", "")
+    return f"retry {job.job_id} {token}" if re.fullmatch(r"[\w-]{16,64}", token, re.ASCII) else None
 
 
 def _told(before: str, after: Job | None) -> str:

@@ -159,3 +159,39 @@ def test_every_act_needs_the_forms_mark(mira: User) -> None:
     job = a_job(owner=mira)
     assert strict.post(f"/jobs/{job.job_id}/act/pause").status_code == 403
     assert states(job) == ["queued"]
+
+
+class TestASecondClick:
+    def retried(self, page: Client, job: Job, form: str) -> str:
+        """Where a click on Retry leads that was made on this page."""
+        once = re.search(r'name="once" value="([^"]+)"', form)
+        assert once
+        return str(page.post(f"/jobs/{job.job_id}/act/retry", {"once": once[1]}).headers["Location"])
+
+    def test_on_retry_leads_to_the_job_that_the_first_one_made(self, page: Client, mira: User) -> None:
+        job = over(a_job(owner=mira))
+        form = page.get(f"/jobs/{job.job_id}").content.decode()
+        first, second = self.retried(page, job, form), self.retried(page, job, form)
+        assert first == second != f"/jobs/{job.job_id}"
+        assert Job.objects.filter(cloned_from=job).count() == 1
+
+    def test_by_an_operator_is_as_harmless(self, operator: Client, mira: User) -> None:
+        job = over(a_job(owner=mira))
+        form = operator.get("/jobs?state=all").content.decode()
+        assert self.retried(operator, job, form) == self.retried(operator, job, form)
+
+    def test_on_a_page_that_was_loaded_again_makes_another_one(self, page: Client, mira: User) -> None:
+        job = over(a_job(owner=mira))
+        made = {self.retried(page, job, page.get(f"/jobs/{job.job_id}").content.decode()) for _ in range(2)}
+        assert len(made) == 2
+
+    def test_on_one_list_retries_each_job_once(self, page: Client, mira: User) -> None:
+        one, two = over(a_job(owner=mira)), over(a_job(owner=mira))
+        form = page.get("/jobs?state=all").content.decode()
+        assert self.retried(page, one, form) != self.retried(page, two, form)
+
+    def test_with_what_another_document_came_with_is_no_error_of_the_server(self, page: Client, mira: User) -> None:
+        job = over(a_job(owner=mira))
+        a_job(owner=mira, name="another", key=f"retry {job.job_id} {'x' * 20}")
+        answer = page.post(f"/jobs/{job.job_id}/act/retry", {"once": "x" * 20}, follow=True)
+        assert b"Not done" in answer.content

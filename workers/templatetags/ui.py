@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
@@ -53,6 +54,12 @@ WHY_ICONS: Mapping[str, str] = {
 }
 
 TIER_ICONS: Mapping[str, str] = {"local": "home", "remote": "world", "cloud": "cloud"}
+
+
+@register.simple_tag
+def once() -> str:
+    """A name of its own for every form drawn: what is sent twice with it is done once."""
+    return secrets.token_urlsafe(16)
 
 
 @register.simple_tag
