@@ -31,6 +31,7 @@ T = TypeVar("T")
 _JUNK = ("__MACOSX", ".DS_Store")
 _PART = 1024 * 1024
 _LONGEST_LINK = 4096
+_DAMAGED = "it is damaged ({error})"
 _COMPRESSED: Mapping[bytes, Callable[[IO[bytes]], IO[bytes]]] = {
     b"\x1f\x8b": lambda file: cast("IO[bytes]", gzip.GzipFile(fileobj=file)), b"BZh": bz2.BZ2File,
     b"\xfd7zXZ": lzma.LZMAFile,
@@ -42,6 +43,19 @@ _BROKEN = (
 """What their readers raise for files that are no such archive, are cut, encrypted, or use what they do not know."""
 
 
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Say this of the archive where its reader fails. What this host refuses, such as a full disk, is not its fault."""
+    try:
+        yield
+    except PackingError:
+        raise
+    except _BROKEN as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise PackingError(what.format(error=error)) from error
+
+
 def bundle_from(file: IO[bytes], *, owner: User, now: datetime) -> Bundle:
     """Keep what is in the archive as files for the owner's jobs; one folder around everything is taken off.
 
@@ -51,10 +65,8 @@ def bundle_from(file: IO[bytes], *, owner: User, now: datetime) -> Bundle:
         check_size(entries, settings.GPULAYER_FILES_LIMIT_BYTES)
         if not entries:
             raise PackingError("there is no file in it")
-        try:
+        with _told(_DAMAGED):
             packed = pack(entries, out, opened)
-        except _BROKEN as error:
-            raise PackingError(f"it is damaged ({error})") from error
         out.seek(0)
         return upload_file(out, owner=owner, sha256=packed.sha256, size=packed.size, now=now)
 
@@ -77,30 +89,24 @@ def _entries(file: IO[bytes]) -> Iterator[tuple[list[Entry], Opener]]:
 
 
 def _opened_zip(file: IO[bytes]) -> zipfile.ZipFile:
-    try:
+    with _told("it is no zip that can be read ({error})"):
         return zipfile.ZipFile(file)
-    except _BROKEN as error:
-        raise PackingError(f"it is no zip that can be read ({error})") from error
 
 
 def _opened_tar(file: IO[bytes]) -> tarfile.TarFile:
-    try:
+    with _told("it is neither a zip nor a tar (.tar, .tar.gz, .tar.bz2, .tar.xz)"):
         return tarfile.open(fileobj=file, mode="r:")
-    except _BROKEN as error:
-        raise PackingError("it is neither a zip nor a tar (.tar, .tar.gz, .tar.bz2, .tar.xz)") from error
 
 
 def _expand(source: IO[bytes], to: IO[bytes]) -> None:
     """Decompress no more than could be kept: a small file can hold a terabyte of zeros."""
     left = 2 * settings.GPULAYER_FILES_LIMIT_BYTES
-    try:
+    with _told(_DAMAGED):
         while part := source.read(_PART):
             left -= len(part)
             if left < 0:
                 raise PackingError(f"there is more in it than {settings.GPULAYER_FILES_LIMIT_BYTES:,} bytes")
             to.write(part)
-    except _BROKEN as error:
-        raise PackingError(f"it is damaged ({error})") from error
     to.seek(0)
 
 
@@ -120,7 +126,7 @@ def _of_zip(archive: zipfile.ZipFile) -> tuple[list[Entry], Opener]:
 def _of_tar(archive: tarfile.TarFile) -> tuple[list[Entry], Opener]:
     members: dict[str, tarfile.TarInfo] = {}
     entries = []
-    try:
+    with _told(_DAMAGED):
         for member in _bounded(archive):
             path = _path(member.name)
             if member.isdir() or not path:
@@ -130,8 +136,6 @@ def _of_tar(archive: tarfile.TarFile) -> tuple[list[Entry], Opener]:
             target = member.linkname if member.issym() else ""
             entries.append(_entry(path, member.size, bool(member.mode & 0o100), target, is_link=member.issym()))
             members[path] = member
-    except _BROKEN as error:
-        raise PackingError(f"it is damaged ({error})") from error
     return _without_top(entries, lambda entry_path: _source(archive, members[entry_path]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import cast
 
 from django.contrib.auth.models import User
@@ -13,6 +14,8 @@ from scheduler.packing import PackingError
 from scheduler.services.archives import bundle_from
 from workers.moments import now
 from workers.refusals import Refused
+
+log = logging.getLogger(__name__)
 
 ARCHIVE = "archive"
 
@@ -27,5 +30,8 @@ def take_archive(request: HttpRequest, form: SubmitForm) -> tuple[Problem, ...]:
         bundle = bundle_from(came.file, owner=cast("User", request.user), now=now())
     except (PackingError, Refused) as error:
         return (Problem("files", f"{came.name}: {error}", "a zip or a tar of a folder"),)
+    except OSError as error:
+        log.exception("an archive could not be kept")
+        return (Problem("files", f"{came.name}, which this server could not keep: {error.strerror}", "room for it"),)
     form.fields["files"].text = bundle.sha256
     return ()
