@@ -192,7 +192,7 @@ class RollUpValuesOut(Answer):
 
 
 class RollUpOut(Answer):
-    """The present queue, decided anew over what the latest pass saw and gave."""
+    """The queue as the latest pass left it."""
 
     version: int
     pass_number: int

@@ -6,7 +6,7 @@ Likely ones are picked by counting; what is said of each is found by deciding th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -25,7 +25,7 @@ from scheduler.core.questions import devices_of
 from scheduler.core.reasons import Code
 from scheduler.core.scene import Scene
 from scheduler.core.spec import QueueEntry
-from scheduler.core.trials import Turn, starting, turns
+from scheduler.core.trials import Turn, stage, starting, turns
 
 MOST_ASKED = 2_000
 MOST_SHAPES = 100
@@ -57,7 +57,7 @@ class Lever:
     """The running job; the label as key=value; the GPUs of the further worker."""
     starts: int
     jobs: tuple[str, ...]
-    """Some of them, the first in the queue."""
+    """Those, the first in the queue first."""
     workers: tuple[str, ...]
     """Where the job runs; some of those that would get the label; a worker like the further one."""
 
@@ -71,17 +71,37 @@ class _Shape:
     jobs: int
 
 
-def levers(entries: Sequence[QueueEntry], fleet: Fleet) -> tuple[tuple[Lever, ...], int]:
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """The jobs, and what they are decided anew on: those of the others that matter, and the better ones."""
+
+    shapes: Sequence[_Shape]
+    queue: Sequence[Turn]
+    fleet: Fleet
+    others: Mapping[str, WorkerView]
+    engine: Engine
+
+    def starting(self, better: Iterable[WorkerView], queue: Sequence[Turn] | None = None) -> list[str]:
+        """The jobs that start once these workers are as they are here."""
+        changed = {view.id: view for view in better}
+        views = {**self.others, **changed}.values()
+        return starting(self.queue if queue is None else queue, views, self.engine, better=changed)
+
+
+def levers(
+    entries: Sequence[QueueEntry], fleet: Fleet, *, engine: Engine | None = None
+) -> tuple[tuple[Lever, ...], int]:
     """The most useful ones of each kind, and how many jobs were asked; `entries` are those that don't start there."""
     asked = entries[:MOST_ASKED]
     if not asked:
         return (), 0
-    engine = Engine()
+    engine = engine or Engine()
     scene = Scene(asked[0], fleet, engine=engine)
     queue = turns((replace(entry, submitted_at=None) for entry in asked), scene.census)
     shapes = list(_shapes(queue, scene))
-    found = [*_releases(shapes, queue, fleet, engine), *_labels(shapes, queue, fleet, engine)]
-    found += _workers(shapes, queue, fleet, engine)
+    others = stage(queue, scene)
+    trial = _Trial(shapes, queue, fleet, {view.id: view for view in others}, engine.beside())
+    found = [*_releases(trial), *_labels(trial), *_workers(trial)]
     useful = [lever for lever in found if lever.starts]
     return tuple(sorted(useful, key=lambda lever: (-lever.starts, lever.kind, lever.subject))), len(asked)
 
@@ -97,21 +117,25 @@ def _shapes(queue: Sequence[Turn], scene: Scene) -> Iterator[_Shape]:
 
 def _lever(kind: Kind, subject: str, started: Sequence[str], workers: Iterable[str]) -> Lever:
     return Lever(
-        kind=kind, subject=subject, starts=len(started), jobs=tuple(started[:MOST_NAMED]),
+        kind=kind, subject=subject, starts=len(started), jobs=tuple(started),
         workers=tuple(workers)[:MOST_NAMED],
     )  # fmt: skip
 
 
-def _releases(shapes: Sequence[_Shape], queue: Sequence[Turn], fleet: Fleet, engine: Engine) -> Iterator[Lever]:
+def _releases(trial: _Trial) -> Iterator[Lever]:
     hopes: Counter[str] = Counter()
-    ends = cache(lambda rank: tuple(_ends(shapes[0].scene.board.views[rank])))
-    for shape in shapes:
+    ends = cache(lambda rank: tuple(_ends(trial.shapes[0].scene.board.views[rank])))
+    for shape in trial.shapes:
         for job_id in dict.fromkeys(_would_do(shape.scene, ends)):
             hopes[job_id] += shape.jobs
-    for job_id, _ in hopes.most_common(MOST_TRIED):
-        left = [_released(view, job_id) for view in fleet.workers]
-        where = [view.id for view in fleet.workers if any(task.job_id == job_id for task in view.tasks)]
-        yield _lever(Kind.RELEASE, job_id, starting(queue, left, engine, better=where), where)
+    likely = [job_id for job_id, _ in hopes.most_common(MOST_TRIED)]
+    holding: dict[str, list[WorkerView]] = {job_id: [] for job_id in likely}
+    for view in trial.fleet.workers:
+        for job_id in {task.job_id for task in view.tasks} & holding.keys():
+            holding[job_id].append(view)
+    for job_id, views in holding.items():
+        started = trial.starting(_released(view, job_id) for view in views)
+        yield _lever(Kind.RELEASE, job_id, started, [view.id for view in views])
 
 
 def _would_do(scene: Scene, ends: Callable[[int], Iterable[tuple[str, Freed]]]) -> Iterator[str]:
@@ -152,10 +176,10 @@ def _released(view: WorkerView, job_id: str) -> WorkerView:
     return view if len(tasks) == len(view.tasks) else replace(view, tasks=tasks)
 
 
-def _labels(shapes: Sequence[_Shape], queue: Sequence[Turn], fleet: Fleet, engine: Engine) -> Iterator[Lever]:
+def _labels(trial: _Trial) -> Iterator[Lever]:
     hopes: Counter[tuple[str, str]] = Counter()
     lacking: dict[tuple[str, str], set[str]] = {}
-    for shape in shapes:
+    for shape in trial.shapes:
         scene, placement = shape.scene, shape.scene.entry.spec.placement
         for label in placement.worker_labels[:MOST_TRIED]:
             other = with_placement(scene.entry.spec, worker_labels=without(placement.worker_labels, label[0]))
@@ -165,9 +189,9 @@ def _labels(shapes: Sequence[_Shape], queue: Sequence[Turn], fleet: Fleet, engin
                 lacking.setdefault(label, set()).update(scene.named(only))
     for label, _ in hopes.most_common(MOST_TRIED):
         those = lacking[label]
-        changed = [_labelled(view, *label) if view.id in those else view for view in fleet.workers]
-        asking = [turn for turn in queue if label in turn.entry.spec.placement.worker_labels]
-        yield _lever(Kind.LABEL, "=".join(label), starting(asking, changed, engine), sorted(those))
+        changed = (_labelled(view, *label) for view in trial.fleet.workers if view.id in those)
+        asking = [turn for turn in trial.queue if label in turn.entry.spec.placement.worker_labels]
+        yield _lever(Kind.LABEL, "=".join(label), trial.starting(changed, asking), sorted(those))
 
 
 def _labelled(view: WorkerView, key: str, value: str) -> WorkerView:
@@ -175,12 +199,12 @@ def _labelled(view: WorkerView, key: str, value: str) -> WorkerView:
     return replace(view, facts=replace(view.facts, labels=labels))
 
 
-def _workers(shapes: Sequence[_Shape], queue: Sequence[Turn], fleet: Fleet, engine: Engine) -> Iterator[Lever]:
-    scene = shapes[0].scene
+def _workers(trial: _Trial) -> Iterator[Lever]:
+    shapes, queue, scene = trial.shapes, trial.queue, trial.shapes[0].scene
     kinds = {gpus_of(facts): facts for facts in reversed(scene.samples(devices_of, scene.census.everyone))}
     taken = set(scene.census.roster.ids)
     further = {kind: _further(facts, taken) for kind, facts in kinds.items()}
-    theirs = Scene(scene.entry, further.values(), engine=engine)
+    theirs = Scene(scene.entry, further.values(), engine=trial.engine)
     able = {turn.kind: turn.entry for turn in reversed(queue)}
     fits = {kind: theirs.compatible_with(entry) for kind, entry in able.items()}
     hopes = {
@@ -192,8 +216,7 @@ def _workers(shapes: Sequence[_Shape], queue: Sequence[Turn], fleet: Fleet, engi
             break
         view = further[kind]
         fitting = [turn for turn in queue if fits[turn.kind] & theirs.ranked([view.id])]
-        started = starting(fitting, (*fleet.workers, view), engine, better=[view.id])
-        yield _lever(Kind.WORKER, kind, started, [kinds[kind].id])
+        yield _lever(Kind.WORKER, kind, trial.starting([view], fitting), [kinds[kind].id])
 
 
 def _further(facts: WorkerFacts, taken: Container[str]) -> WorkerView:

@@ -15,23 +15,23 @@ from django.db import transaction
 from scheduler.core import schedule as core
 from scheduler.core.engine import Engine
 from scheduler.core.fleet import Fleet
+from scheduler.core.rollup import Gathering
 from scheduler.core.spec import QueueEntry
 from scheduler.memory import no_search_for_cycles
-from scheduler.models import Job, JobState, PassState, SchedulingPass
+from scheduler.models import PassState, SchedulingPass
 from scheduler.queue import Queued, queue_digest, take_queue
 from scheduler.records import changes
-from scheduler.services import ledger
-from scheduler.services.commits import ACTOR, Tally, Work, commit
+from scheduler.services import ledger, rollup_rows
+from scheduler.services.commits import Tally, Work, commit
 from scheduler.services.digests import NOTHING, and_given, view_digest
 from scheduler.services.history import prune_passes
 from scheduler.services.lease import TERM, Lease, StalePassError, give_back, renew, take
-from scheduler.services.machines import move_job
 from scheduler.services.phases import Phases
 from scheduler.services.plans import Act, Plan, act_on, needs_refresh, plan_for
-from scheduler.services.silence import suspect
 from scheduler.services.summaries import Summaries
+from scheduler.services.taking import fleet_now, readable
 from scheduler.services.turning import time_tells
-from scheduler.snapshot import FleetSnapshot, take_fleet
+from scheduler.snapshot import FleetSnapshot
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +44,6 @@ MOST_IN_A_ROW = 5
 CONFIRM_EVERY = timedelta(seconds=10)
 SLOW_SECONDS = 5.0
 """A pass that takes longer says in the log where its time went."""
-BROKEN = "broken_document"
 
 _own = local()
 
@@ -103,9 +102,9 @@ def _run_once(clock: Clock, holder: str, phases: Phases, ending: Flag | None) ->
 def _run(turn: _Turn) -> SchedulingPass | None:
     now = turn.clock()
     with turn.phases.of("fleet"):
-        snapshot = _fleet_now(now)
+        snapshot = fleet_now(now)
     with turn.phases.of("queue"):
-        queue = _readable(take_queue(), turn.lease, now)
+        queue = readable(take_queue(), turn.lease, now)
         if not queue:
             if ledger.is_last_unfinished():
                 ledger.abandon_earlier(turn.lease, now)
@@ -116,32 +115,6 @@ def _run(turn: _Turn) -> SchedulingPass | None:
         _confirm(before, snapshot, queue, turn)
         return None
     return _decide(before, snapshot, queue, turn)
-
-
-def _fleet_now(now: datetime) -> FleetSnapshot:
-    """The fleet, after the workers that have fallen silent were marked so."""
-    fleet = take_fleet(now=now)
-    if fleet.silent:
-        suspect(fleet.silent, now=now)
-        fleet = take_fleet(now=now)
-    return fleet
-
-
-def _readable(queue: Iterable[Queued], lease: Lease, now: datetime) -> list[Queued]:
-    """The queue without the jobs whose stored document is broken: these end here, and hold up nobody."""
-    readable = []
-    for queued in queue:
-        if queued.entry is not None:
-            readable.append(queued)
-            continue
-        with transaction.atomic():
-            renew(lease, now=now)
-            move_job(
-                Job(pk=queued.pk, job_id=queued.job_id),
-                JobState.FAILED, frm=JobState.QUEUED, actor=ACTOR, now=now, cause=BROKEN,
-                failure_code=BROKEN, failure_text=queued.broken,
-            )  # fmt: skip
-    return readable
 
 
 def _nothing_changed(before: SchedulingPass, fleet: FleetSnapshot, queue: Sequence[Queued]) -> bool:
@@ -194,7 +167,8 @@ def _decide(
     lease, clock, started_at = turn.lease, turn.clock, snapshot.at
     with turn.phases.of("fleet"):
         view, fleet = view_digest(snapshot.records, started_at), snapshot.fleet()
-    plans, planned = _plans(queue, fleet, view, turn)
+    gathering = Gathering()
+    plans, planned = _plans(queue, fleet, view, gathering, turn)
     number = before.number + 1 if before else 1
     with turn.phases.of("record"), transaction.atomic():
         renew(lease, now=clock())
@@ -213,11 +187,21 @@ def _decide(
         ledger.finish(row, state=PassState.COMPLETE, placed=tally.placed, refused=tally.refused, now=clock())
         if row.keyframe:
             prune_passes()
+    _roll_up(gathering, fleet, row, turn)
     return row
 
 
+def _roll_up(gathering: Gathering, fleet: Fleet, row: SchedulingPass, turn: _Turn) -> None:
+    """What keeps the queue waiting, once nobody waits any more for what this pass gave."""
+    with turn.phases.of("roll-up"):
+        account = gathering.account(fleet, engine=_engine().beside())
+    with turn.phases.of("record"), transaction.atomic():
+        renew(turn.lease, now=turn.clock())
+        rollup_rows.keep(row, account, now=turn.clock())
+
+
 def _plans(
-    queue: Sequence[Queued], fleet: Fleet, view: str, turn: _Turn
+    queue: Sequence[Queued], fleet: Fleet, view: str, gathering: Gathering, turn: _Turn
 ) -> tuple[list[Plan], list[ledger.PlannedPlacement]]:
     """What is to be written, and what is to be given to whom, both in the order of the queue."""
     by_id = {queued.job_id: queued for queued in queue}
@@ -230,6 +214,8 @@ def _plans(
             renew(turn.lease, now=now)
             renewed_at = now
         queued = by_id[result.entry.job_id]
+        with turn.phases.of("count"):
+            gathering.add(result.entry, result.decision)
         with turn.phases.of("compare"):
             act = act_on(queued, result.decision, now)
         if act is None or (act is Act.REFRESH and refreshed >= MOST_REFRESHED):
