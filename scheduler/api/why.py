@@ -28,7 +28,7 @@ from scheduler.models import Decision, Job
 from scheduler.offline import LARGE_FLEET
 from scheduler.services.changes import difference_between, kept_decision, kept_of
 from scheduler.services.recorded import Recorded
-from scheduler.services.rollups import roll_up_now
+from scheduler.services.rollups import latest_roll_up
 from scheduler.services.seen_decisions import recorded_for
 from scheduler.services.visibility import teller_for, told_to
 from scheduler.services.whys import grounds_of, why_not_on
@@ -101,12 +101,12 @@ def get_differences(request: HttpRequest, job_id: JobId, asked: Query[ChangesAsk
 
 @router.get("rollup", response={200: RollUpOut, **refusals(404)})
 def get_rollup(request: HttpRequest) -> Any:
-    """What keeps the whole queue waiting, and what would let how much of it start.
+    """What keeps the whole queue waiting, and what would let how much of it start: as the latest pass found it.
 
-    Decided anew over what the latest pass saw and gave: a second to a few for 10,000 workers and thousands of jobs,
-    and nothing for the same question again.
+    Stored with the pass, so that it costs nothing to ask. Where others' jobs are hidden, of one's own and one's
+    teams' jobs alone.
     """
-    view = roll_up_now(request.user)
+    view = latest_roll_up(request.user)
     if view is None:
         raise NotFound("no pass has looked at the queue yet", code="no_pass")
     return {
