@@ -46,16 +46,26 @@ def ranges(indices: Iterable[int]) -> str:
     return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
 
 
+def devices_words(indices: Collection[int]) -> str:
+    """`device 3`, `devices 0–3, 6`."""
+    return f"device{'s'[: len(indices) > 1]} {ranges(indices)}"
+
+
 def summary(worker: WorkerView) -> str:
     """`8 × H100 80GB HBM3`, or each model with its number; the maker that most share is left out."""
+    return ", ".join(models(worker))
+
+
+def models(worker: WorkerView) -> tuple[str, ...]:
+    """The same, each model by itself."""
     devices = worker.facts.devices
     if devices is None:
-        return "GPUs unknown"
+        return ("GPUs unknown",)
     counted: dict[str, int] = {}
     for device in devices:
         model = (device.model or "unknown model").removeprefix("NVIDIA ")
         counted[model] = counted.get(model, 0) + 1
-    return ", ".join(f"{number} × {model}" for model, number in counted.items()) or "no GPU"
+    return tuple(f"{number} × {model}" for model, number in counted.items()) or ("no GPU",)
 
 
 def _holders(worker: WorkerView) -> Mapping[int, str]:

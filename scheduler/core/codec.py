@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -16,8 +16,8 @@ from scheduler.core.sentences import group_sentence, note_sentence, sentence
 from scheduler.core.spec import Policy
 
 __all__ = [
-    "canonical_bytes", "decision_from_document", "decision_to_document", "facts_to_document", "job_to_document",
-    "reason_to_document", "worker_to_document",
+    "candidate_to_document", "canonical_bytes", "decision_from_document", "decision_to_document", "facts_to_document",
+    "head_to_document", "job_to_document", "reason_to_document", "worker_to_document",
 ]  # fmt: skip
 
 VERSION = 1
@@ -33,7 +33,14 @@ def canonical_bytes(document: object) -> bytes:
 def decision_to_document(decision: SchedulingDecision, *, grouped: bool = False) -> Document:
     """The decision with every candidate; `grouped`: those without a key that say the same, together."""
     spell = _Reasons().spell
-    candidates = _grouped(decision, spell) if grouped else (_candidate(one, spell) for one in decision.candidates)
+    candidates = (
+        _grouped(decision, spell) if grouped else (candidate_to_document(one, spell) for one in decision.candidates)
+    )  # fmt: skip
+    return {**head_to_document(decision), "candidates": list(candidates)}
+
+
+def head_to_document(decision: SchedulingDecision) -> Document:
+    """The decision without its candidates."""
     return {
         "version": VERSION,
         "job_id": decision.job_id,
@@ -46,9 +53,8 @@ def decision_to_document(decision: SchedulingDecision, *, grouped: bool = False)
             for place in decision.assignments
         ],
         "group_reasons": [_group_reason(reason) for reason in decision.group_reasons],
-        "job_reasons": [spell(reason) for reason in decision.job_reasons],
+        "job_reasons": [reason_to_document(reason) for reason in decision.job_reasons],
         "notes": [_note(note) for note in decision.notes],
-        "candidates": list(candidates),
     }
 
 
@@ -90,27 +96,28 @@ class _Reasons:
         return known[1]
 
 
-def _candidate(candidate: Candidate, spell: Any) -> Document:
-    return {
-        "worker": candidate.worker,
-        "verdict": str(candidate.verdict),
-        "key": None if candidate.key is None else list(candidate.key),
-        "reasons": [spell(reason) for reason in candidate.reasons],
-    }
-
-
 def _grouped(decision: SchedulingDecision, spell: Any) -> Iterator[Document]:
     """Candidates with a key one by one; the others once for each set of reasons, in the order of their first."""
     together: dict[tuple[Reason, ...], Document] = {}
     for candidate in decision.candidates:
         if candidate.key is not None or candidate.selected:
-            yield _candidate(candidate, spell)
+            yield candidate_to_document(candidate, spell)
         elif (group := together.get(candidate.reasons)) is not None:
             group["workers"].append(candidate.worker)
         else:
-            document = _candidate(candidate, spell)
+            document = candidate_to_document(candidate, spell)
             together[candidate.reasons] = {"workers": [document.pop("worker")], **document}
     yield from together.values()
+
+
+def candidate_to_document(candidate: Candidate, spell: Callable[[Reason], Document] | None = None) -> Document:
+    """One candidate; `spell` writes its reasons."""
+    return {
+        "worker": candidate.worker,
+        "verdict": str(candidate.verdict),
+        "key": None if candidate.key is None else list(candidate.key),
+        "reasons": [(spell or reason_to_document)(reason) for reason in candidate.reasons],
+    }
 
 
 def reason_to_document(reason: Reason) -> Document:

@@ -14,11 +14,9 @@ from scheduler.core.reasons import Code
 from scheduler.core.scene import Scene
 
 
-def inside(scene: Scene) -> int:
-    """The workers in the job's targets; all of them where none is."""
-    codes = scene.parts().items()
-    outside = sum(bits for (_, against), bits in codes if Code.TARGET in against)
-    return scene.census.everyone ^ outside or scene.census.everyone
+def in_targets(scene: Scene) -> int:
+    """The workers of an origin among the job's targets."""
+    return scene.census.everyone ^ failing_of(scene, Code.TARGET)
 
 
 def failing(scene: Scene, code: Code, subject: str) -> int:

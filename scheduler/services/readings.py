@@ -6,11 +6,14 @@ from collections import OrderedDict
 from functools import cached_property
 
 from scheduler.core.fleet import WorkerView
-from scheduler.core.pickings import inside
+from scheduler.core.matrix import Matrix, matrix
+from scheduler.core.pickings import in_targets
 from scheduler.core.scene import Scene
+from scheduler.core.why_not import WhyNot, why_not
 from scheduler.memory import remembered, trim
 from scheduler.services.recorded import Recorded
 
+MOST_GROUPINGS = 8
 MOST_READ = 8
 """Each takes some megabytes at 10,000 workers, most of them shared with the decision itself."""
 
@@ -22,6 +25,7 @@ class Reading:
 
     def __init__(self, kept: Recorded) -> None:
         self.kept = kept
+        self._counted: OrderedDict[str, Matrix] = OrderedDict()
 
     @cached_property
     def scene(self) -> Scene:
@@ -29,9 +33,29 @@ class Reading:
         return Scene(self.kept.entry, self.kept.fleet)
 
     @cached_property
+    def in_targets(self) -> int:
+        """The workers in the job's targets."""
+        return in_targets(self.scene)
+
+    @property
     def inside(self) -> int:
-        """The workers in the job's targets; all of them where none is."""
-        return inside(self.scene)
+        """The workers that tables count: those in the targets, or all where none is."""
+        return self.in_targets or self.scene.census.everyone
+
+    def checks_by(self, grouping: str) -> Matrix:
+        """Every check against the workers in the targets, by groups of them."""
+        found = self._counted.get(grouping)
+        if found is None:
+            found = self._counted[grouping] = matrix(self.scene, grouping=grouping, within=self.inside)
+            trim(self._counted, MOST_GROUPINGS)
+        return found
+
+    def each(self) -> tuple[WhyNot, ...]:
+        """Every check on every worker, by id: for a handful of them."""
+        entry, decision = self.kept.entry, self.kept.decision
+        return tuple(
+            why_not(entry, view, decision.candidate(worker), edits=False) for worker, view in sorted(self.views.items())
+        )
 
     @cached_property
     def views(self) -> dict[str, WorkerView]:

@@ -18,6 +18,7 @@ from scheduler.core.why_not import WhyNot, why_not
 from scheduler.models import Attempt, Job, JobState, Task
 from scheduler.queue import waiting_before
 from scheduler.services.copies import left_out
+from scheduler.services.readings import reading_of
 from scheduler.services.recorded import Recorded
 from scheduler.services.visibility import seen_by, seen_ids, sees_all
 
@@ -34,7 +35,7 @@ def grounds_of(kept: Recorded, job: Job, *, user: Any, now: datetime, grouping: 
     have of it (`scheduler.services.copies.left_out`), and secrets.
     """
     return Grounds(
-        scene=Scene(_entry_for(kept, job, user), kept.fleet),
+        scene=reading_of(kept).scene.beside(_entry_for(kept, job, user)),
         decision=kept.decision,
         grouping=grouping,
         ends=lambda: _time_limits(kept),
@@ -44,9 +45,7 @@ def grounds_of(kept: Recorded, job: Job, *, user: Any, now: datetime, grouping: 
 
 def why_not_on(kept: Recorded, job: Job, worker: str, *, user: Any) -> WhyNot:
     """Every check of a kept decision's job on one worker; KeyError where that fleet had no such worker."""
-    view = next((view for view in kept.fleet.workers if view.id == worker), None)
-    if view is None:
-        raise KeyError(worker)
+    view = reading_of(kept).views[worker]
     return why_not(_entry_for(kept, job, user), view, kept.decision.candidate(worker))
 
 

@@ -83,9 +83,13 @@ class Query:
             before=asked["before"],
         )
 
+    def but(self, **changes: str) -> Query:
+        """The same query with changes."""
+        return replace(self, **changes)
+
     def link(self, **changes: str) -> str:
         """The same query with changes, as a query string; what is as by default is left out, and pages begin anew."""
-        asked = replace(self, **{"after": "", "before": "", **changes})
+        asked = self.but(**{"after": "", "before": "", **changes})
         values = {name: getattr(asked, "counts" if name == "as" else name) for name in _NAMES}
         return urlencode({name: value for name, value in values.items() if value and value != _DEFAULTS.get(name)})
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from scheduler.core import explain
 from scheduler.core.bits import each
+from scheduler.core.check_words import able_words
 from scheduler.core.decision import Verdict
 from scheduler.core.labels import check_label
 from scheduler.core.pickings import failing, kept_by, of_group, with_word
@@ -15,9 +16,9 @@ from scheduler.core.reasons import CODES, ORDER, Code, Kind
 from scheduler.services.readings import reading_of
 from scheduler.services.recorded import Recorded
 from scheduler.views.candidate_query import FIRST, ONLY, SORTS, TABS, VERDICTS, Query
-from scheduler.views.candidate_values import Chosen, Facet, Page, Row, Tab
+from scheduler.views.candidate_values import Chosen, Facet, Page, Row, Tab, Without
 from scheduler.views.verdicts import PILLS, reasons_of, segment_of
-from workers.devices import device_boxes, summary
+from workers.devices import device_boxes, models
 
 ROWS = 25
 FEW = 8
@@ -37,7 +38,7 @@ class Candidates:
             for (verdict, codes), bits in self.decision.evidence.parts().items()
         ]
         if query.verdict == "in" and not self._count("in"):
-            query = Query("all", **{name: getattr(query, name) for name in Query.__slots__ if name != "verdict"})
+            query = query.but(verdict="all")
         self.query = query
 
     @property
@@ -97,20 +98,56 @@ class Candidates:
         """What narrows the rows beside the verdict and words: to be seen, and to be taken away."""
         return tuple(self._narrowed_by())
 
+    @property
+    def without(self) -> Without | None:
+        """Where nothing matches: what of the question hides most."""
+        parts = (
+            (bool(self.query.q), f"without “{self.query.q}”", "Clear the search", {"q": ""}),
+            (bool(self.query.code), "without the reason", "Any reason", {"code": "", "subject": "", "counts": ""}),
+            (bool(self.query.group), "outside the group", "Any group", {"by": "", "group": ""}),
+            (self.query.verdict != "all", "of any verdict", "Any verdict", {"verdict": "all"}),
+        )
+        found = [(self._match(self.query.but(**change)), *words, change) for is_so, *words, change in parts if is_so]
+        if not found or not (most := max(found, key=lambda one: one[0].bit_count()))[0]:
+            return None
+        number, what, act, change = most[0].bit_count(), *most[1:]
+        said = f"{number:,} {'candidate matches' if number == 1 else 'candidates match'} {what}."
+        return Without(said, act, self.query.link(**change))
+
     @cached_property
     def page(self) -> Page:
         """The rows asked for."""
-        ranks = self._ordered(self._matching())
+        ranks = self._ordered(self._match(self.query))
         start = self._place_of(self.query.after, ranks) + 1
         if (before := self._place_of(self.query.before, ranks)) >= 0:
             start = max(0, before - ROWS)
         ids = [self.decision.evidence.roster.ids[rank] for rank in ranks[start : start + ROWS]]
         return Page(
-            rows=tuple(map(self._row, ids)),
+            rows=tuple(map(self.row, ids)),
             first=start + 1 if ids else 0,
             total=len(ranks),
             previous=self.query.link(before=ids[0]) if start and ids else "",
             next=self.query.link(after=ids[-1]) if len(ranks) > start + ROWS else "",
+        )
+
+    def row(self, worker: str) -> Row:
+        """One worker's; KeyError where the fleet had no such worker."""
+        candidate = self.decision.candidate(worker)
+        view, key = self.reading.views[worker], self.reading.scene.census.rank_of[worker]
+        place = self.reading.places.get(key)
+        given = sorted(index for task in self.decision.assignments if task.worker == worker for index in task.devices)
+        able = ("ok" if candidate.selected else "none", able_words(place, given, selected=candidate.selected))
+        return Row(
+            worker=worker,
+            key=key,
+            rank=place,
+            gpus=models(view),
+            simulated=view.facts.simulated,
+            pill=PILLS[segment_of(candidate.verdict, [reason.code for reason in candidate.reasons])],
+            boxes=device_boxes(view, given),
+            asked=candidate.verdict is not Verdict.INCOMPATIBLE,
+            reasons=reasons_of(candidate) or (able,),
+            selected=candidate.selected,
         )
 
     def _count(self, verdict: str) -> int:
@@ -134,12 +171,11 @@ class Candidates:
         if query.group:
             yield Chosen(f"group: {query.group}", query.link(by="", group=""))
 
-    def _matching(self) -> int:
-        """Every candidate that the query asks for."""
-        query, scene = self.query, self.reading.scene
-        found = 0
-        for _, codes, bits in self._asked_for():
-            if query.counts != FIRST or codes[:1] == (CODES[query.code],):
+    def _match(self, query: Query) -> int:
+        """Every candidate that a query asks for."""
+        scene, found = self.reading.scene, 0
+        for segment, codes, bits in self.parts:
+            if segment in VERDICTS[query.verdict] and (query.counts != FIRST or codes[:1] == (CODES[query.code],)):
                 found |= bits
         if query.code and query.counts != FIRST:
             pick = kept_by if query.counts == ONLY else failing
@@ -166,20 +202,3 @@ class Candidates:
     def _place_of(self, worker: str, ranks: list[int]) -> int:
         rank = self.reading.scene.census.rank_of.get(worker)
         return ranks.index(rank) if rank is not None and rank in ranks else -1
-
-    def _row(self, worker: str) -> Row:
-        candidate = self.decision.candidate(worker)
-        view = self.reading.views[worker]
-        chosen = {index for task in self.decision.assignments if task.worker == worker for index in task.devices}
-        return Row(
-            worker=worker,
-            rank=self.reading.places.get(self.reading.scene.census.rank_of[worker]),
-            gpus=summary(view),
-            simulated=view.facts.simulated,
-            pill=PILLS[segment_of(candidate.verdict, [reason.code for reason in candidate.reasons])],
-            boxes=device_boxes(view, chosen),
-            asked=candidate.verdict is not Verdict.INCOMPATIBLE,
-            reasons=reasons_of(candidate),
-            selected=candidate.selected,
-            devices=tuple(sorted(chosen)),
-        )

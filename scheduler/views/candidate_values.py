@@ -37,21 +37,31 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
+class Without:
+    """What hides most where nothing matches: how many there would be without it, and the way there."""
+
+    text: str
+    act: str
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
     """One candidate beside its reasons."""
 
     worker: str
+    key: int
+    """Its place among all workers of the decision by id."""
     rank: int | None
-    gpus: str
+    gpus: tuple[str, ...]
     simulated: bool
     pill: tuple[str, str]
     boxes: tuple[DeviceBox, ...]
     asked: bool
     """Whether availability was asked; what was not asked is not drawn."""
     reasons: tuple[tuple[str, str], ...]
+    """(tone, sentence) of everything against it; of one that nothing stands against, where it stands."""
     selected: bool
-    devices: tuple[int, ...]
-    """Those that the job was given."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,9 @@ from scheduler.core.spec import QueueEntry
 MOST_LABELS = 12
 LONGEST_KEY = 253
 GROUPINGS = {"gpu": "GPUs", "tier": "Target", "torch": "torch version"}
+BY_WORKER = "worker"
+FEW = 8
+"""Up to so many workers have a column each."""
 
 
 def is_grouping(text: str) -> bool:

@@ -15,7 +15,6 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from gpulayer_site.audit.export import cell
 from tests.factories import a_user, a_worker
 from workers.models import Event
 from workers.roles import Role
@@ -23,6 +22,7 @@ from workers.services import trail_search
 from workers.services.seals import seal_events
 from workers.services.trail import KINDS
 from workers.services.trail_search import ROWS, Asked, find
+from workers.spreadsheets import cell
 
 pytestmark = pytest.mark.django_db
 START = timezone.now() - timedelta(days=10)
