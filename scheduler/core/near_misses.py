@@ -24,7 +24,6 @@ FIELDS: dict[Code, str] = {
     Code.CPU_CORES: "resources.cpu_cores",
     Code.MEMORY: "resources.memory_gb",
     Code.DISK: "resources.disk_gb",
-    Code.ENVIRONMENT: "runtime.environment",
     Code.PYTHON: "runtime.python",
     Code.FRAMEWORK: "runtime.frameworks",
     Code.GPU_COUNT: "resources.gpus",

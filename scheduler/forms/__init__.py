@@ -1,5 +1,6 @@
 """The submit form: the same job document as YAML, field by field."""
 
-from scheduler.forms.form import SubmitForm, yaml_of
+from scheduler.forms.documents import yaml_of
+from scheduler.forms.form import SubmitForm
 
 __all__ = ["SubmitForm", "yaml_of"]

@@ -19,6 +19,10 @@ class UnreadableError(ValueError):
     """A text that cannot become a value; the message says what would be right."""
 
 
+Rows = tuple[tuple[str, str], ...]
+"""(name, value) pairs as they stand in a form, empty ones and doubles included."""
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A pair of functions: `read` may raise `UnreadableError`; `show` may raise anything for a value it cannot show."""
@@ -71,17 +75,52 @@ def _items(raw: str) -> list[str]:
     return [item.strip() for item in re.split(r"[,\n]", raw) if item.strip()]
 
 
-def _pairs(lines: Iterable[str], *, hidden: bool = False) -> dict[str, str]:
-    """`hidden`: a complaint shows nothing of the lines."""
+def _pairs(lines: Iterable[str]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for number, line in enumerate(lines, 1):
+    for line in lines:
         name, equals, value = line.partition("=")
         if not equals:
-            raise UnreadableError(f"name=value; {f'line {number}' if hidden else f'`{line}`'} has no `=`")
-        if name.strip() in found:
-            raise UnreadableError(f"each name once; `{name.strip()}` is there twice")
-        found[name.strip()] = value.strip()
+            raise UnreadableError(f"name=value; `{line}` has no `=`")
+        _add(found, name.strip(), value.strip())
     return found
+
+
+def rows_read(rows: Rows) -> dict[str, str]:
+    """What named values in rows make; rows in which nothing stands are passed over. No complaint shows a value."""
+    found: dict[str, str] = {}
+    for number, (name, value) in enumerate(rows, 1):
+        if not name and value:
+            raise UnreadableError(f"a name for the value in row {number}")
+        if name:
+            _add(found, name, value)
+    return found
+
+
+def rows_shown(values: Any) -> Rows | None:
+    """The rows for named values; None where a row would not lead back to the very same ones."""
+    if not isinstance(values, dict):
+        return None
+    rows = tuple(values.items())
+    return rows if all(_is_row(name, value) for name, value in rows) else None
+
+
+def _is_row(name: object, value: object) -> bool:
+    if not isinstance(name, str) or not isinstance(value, str):
+        return False
+    return bool(name) and as_sent(name) == name and not set(value) & {"\n", "\r"}
+
+
+def as_sent(text: str, *, lines: bool = False) -> str:
+    """What is left of a text when a browser has sent it: of one line, or of several."""
+    if lines:
+        return text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    return text.replace("\n", "").replace("\r", "").strip()
+
+
+def _add(found: dict[str, str], name: str, value: str) -> None:
+    if name in found:
+        raise UnreadableError(f"each name once; `{name}` is there twice")
+    found[name] = value
 
 
 def _frameworks(raw: str) -> dict[str, str]:
@@ -108,8 +147,6 @@ NUMBER = Kind(_number, str)
 SECONDS = Kind(_seconds, _spoken_seconds)
 ARGV = Kind(_argv, shlex.join)
 ITEMS = Kind(_items, ", ".join)
-PAIRS = Kind(lambda raw: _pairs(_lines(raw)), _pairs_shown("=", "\n"))
-SECRETS = Kind(lambda raw: _pairs(_lines(raw), hidden=True), lambda value: "")
 LABELS = Kind(lambda raw: _pairs(_items(raw)), _pairs_shown("=", ", "))
 TRUTH = Kind(_truth, lambda value: str(value).lower())
 FRAMEWORKS = Kind(_frameworks, _pairs_shown(" ", "\n"))

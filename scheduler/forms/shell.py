@@ -27,7 +27,16 @@ def shell_of(text: str) -> Shell:
 
 def wrapped(text: str) -> str:
     """The same line run by a shell: `sh -c '…'`."""
-    return shlex.join(["sh", "-c", text])
+    return shlex.join(_in_a_shell(text))
+
+
+def wrapped_words(text: str) -> tuple[str, ...]:
+    """The arguments of the same line run by a shell."""
+    return tuple(_in_a_shell(text))
+
+
+def _in_a_shell(text: str) -> list[str]:
+    return ["sh", "-c", text]
 
 
 def _signs(text: str) -> list[str]:

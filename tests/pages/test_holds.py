@@ -69,8 +69,19 @@ def test_changing_over_to_a_hold_keeps_what_is_asked_for(page):
     form = page.post("/jobs/new", sent).content.decode()
     assert 'name="gpus" value="2"' in form
     assert 'name="hold_s" value="4 h"' in form
-    assert "python train.py" not in form
-    assert "Nothing is wrong with it" in form
+    assert "invalid-feedback" not in form
+    aside = {
+        "name": "x",
+        "mode": "hold",
+        "hold_s": "4 h",
+        "gpus": "2",
+        "target": "remote",
+        "command": "python train.py",
+    }
+    assert '<input type="hidden" name="command" value="python train.py">' in form
+    assert 'name="command" rows="2"' in page.post("/jobs/new", {**aside, "act": "form"}).content.decode()
+    page.post("/jobs/new", aside)
+    assert "command" not in Job.objects.get().spec
 
 
 @pytest.mark.parametrize(
