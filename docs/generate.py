@@ -78,9 +78,9 @@ three of them.
 cancel, retry, delete ...), fetch what it left, and hold its devices longer; who is only a viewer changes nothing, not
 even what they submitted once. With `GPULAYER_OTHERS_JOBS=visible` everybody sees every job. With `hidden`, people see
 their own and their teams', and operators all; another one is answered with the same 404 as one that is not there, and
-is in no list, count, search or roll-up. Workers then say that another team's job holds a device, and not which. The
-reasons of one's own job still name the jobs that stand in its way by their ids: they are kept with the decision, which
-could not be looked into otherwise, and an id says nothing else.
+is in no list, count, search or roll-up. Workers, and the reasons of one's own job, then say that another team's job
+holds a device, and not which or for how long: a decision is shown, explained and replayed on the fleet without their
+names, on which it comes to the same.
 
 Values of `env` are shown to the job's owner and to operators; others see the names. Values of `secrets` are shown to
 nobody.

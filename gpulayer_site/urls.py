@@ -5,11 +5,12 @@ from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
 from scheduler.services import seen_fleet, visibility
-from scheduler.views import whatif
+from scheduler.views import whatif, worker_panels
 
 _KNOWN = {
     "views_of": seen_fleet.views_of, "tasks_on": seen_fleet.tasks_on, "told_to": visibility.told_to,
-    "what_if": whatif.panel,
+    "sees_job": visibility.sees_job,
+    "what_if": whatif.panel, "ahead": worker_panels.ahead, "not_here": worker_panels.not_here_panel,
 }  # fmt: skip
 
 urlpatterns: list[URLPattern | URLResolver] = [

@@ -17,6 +17,7 @@ from scheduler.views import (
     submit,
     whatif,
     why,
+    worker_panels,
 )
 
 urlpatterns = [
@@ -45,6 +46,7 @@ urlpatterns = [
     path("jobs/<slug:job_id>/act/<slug:key>", acts.act, name="job-act"),
     path("fleet/retire", leaving.retire_many, name="fleet-retire"),
     path("what-if", whatif.fragment, name="what-if"),
+    path("workers/<str:name>/not-here", worker_panels.not_here_page, name="worker-not-here"),
     path("workers/<str:name>/retire", leaving.retire, name="worker-retire"),
     path("jobs/<slug:job_id>/log", log.log, name="job-log"),
     path("jobs/<slug:job_id>/log.txt", log.log_text, name="job-log-text"),
@@ -52,5 +54,6 @@ urlpatterns = [
     path("reservations/new", reservation_asks.new, name="reservation-new"),
     path("reservations/new/check", reservation_asks.check, name="reservation-check"),
     path("reservations/<int:pk>/change", reservation_asks.change, name="reservation-change"),
+    path("reservations/<int:pk>/check", reservation_asks.check_change, name="reservation-change-check"),
     path("reservations/<int:pk>/end", reservation_asks.end, name="reservation-end"),
 ]

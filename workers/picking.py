@@ -11,7 +11,7 @@ from workers.queries import found_workers
 from workers.refusals import Refused
 from workers.services import live_workers_named
 
-FILTERS = ("state", "q", "tier")
+FILTERS = ("state", "q", "tier", "free")
 MOST_NAMED = 1_000
 SHOWN = 8
 
@@ -48,7 +48,7 @@ def picked_one(name: str) -> Picked:
 
 
 def picked_of(data: QueryDict) -> Picked:
-    """Those of `worker`, or with `all` those that `state`, `q` and `tier` match.
+    """Those of `worker`, or with `all` those that `state`, `q`, `tier` and `free` match.
 
     With `count` it is said how many these were when somebody looked; Refused `other_workers` where they are not.
     Raises NotFound for a name that there is not, Refused `none_picked`, `too_many`.
@@ -73,7 +73,7 @@ def _named(data: QueryDict) -> Picked:
 def _matching(data: QueryDict) -> Picked:
     asked = asked_of(data, FILTERS)
     filters = {name: asked.get(name, "") for name in FILTERS}
-    rows = list(found_workers(**filters).order_by("name").values_list("pk", "name"))
+    rows = list(found_workers(**filters, jobs_too=True).order_by("name").values_list("pk", "name"))
     if not rows:
         raise Refused("none_picked", "no worker matches the filter", status=422)
     counted = data.get("count", "")

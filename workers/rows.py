@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -10,13 +10,14 @@ from functools import cached_property
 from django.utils import timezone
 
 from scheduler.core.explain import size
-from scheduler.core.fleet import EnvironmentView, WorkerFacts, WorkerView
+from scheduler.core.fleet import DeviceView, EnvironmentView, WorkerFacts, WorkerView
 from workers.devices import DeviceBox, device_boxes, free_count, summary
 from workers.models import Intent, Liveness, Worker
 from workers.moments import duration, minute
 from workers.services.limits import limits_of
 
 FRESH_SECONDS = 20
+MIB = 1024 * 1024
 LABELS_IN_A_ROW = 3
 FRAMEWORKS_AT_ONCE = 8
 FRAMEWORKS = (
@@ -88,7 +89,7 @@ class WorkerRow:
             return "draining", "Drained" if self.worker.intent == Intent.DRAINED else "Draining"
         if view.facts.reserved_for:
             until = view.facts.reserved_until
-            return "rsv", f"Reserved until {until:%H:%M} UTC" if until else "Reserved"
+            return "rsv", f"Reserved until {minute(until, now=timezone.now())}" if until else "Reserved"
         return "ok", "Online"
 
     @property
@@ -96,7 +97,8 @@ class WorkerRow:
         """Why it is draining or unhealthy, and for whom it is reserved."""
         if self.view is None:
             return ""
-        reserved = f"reserved for {self.view.facts.reserved_for}" if self.view.facts.reserved_for else ""
+        holder = self.view.facts.reserved_for
+        reserved = f"reserved for {holder.replace(':', ' ', 1)}" if holder else ""
         return "; ".join(filter(None, (self.view.state_note, self.deadline, reserved)))
 
     @property
@@ -149,6 +151,36 @@ class WorkerRow:
         return "just now" if age < FRESH_SECONDS else f"{duration(age, coarse=True)} ago"
 
     @property
+    def runs_as(self) -> str:
+        """Whose account jobs run in there, as its agent says."""
+        if self.worker.host.get("run_as_submitter"):
+            return "jobs run as who submitted them"
+        user = self.worker.host.get("user")
+        return f"jobs run as user {user}" if isinstance(user, str) and user else ""
+
+    @property
+    def unknown_count(self) -> int:
+        """How many of its capabilities nobody knows."""
+        return sum(fact.value is None for fact in self.facts)
+
+    @property
+    def models(self) -> list[tuple[str, str]]:
+        """Each model with how many there are, and the memory of one where its name doesn't say it; without the maker
+        that most share.
+        """
+        counted: dict[tuple[str, str], int] = {}
+        for device in (self.view.facts.devices if self.view else None) or ():
+            model = (device.model or "unknown model").removeprefix("NVIDIA ")
+            memory = "? GB" if device.memory_bytes is None else "" if "GB" in model else size(device.memory_bytes)
+            counted[model, memory] = counted.get((model, memory), 0) + 1
+        return [(f"{number} × {model}", memory) for (model, memory), number in counted.items()]
+
+    @cached_property
+    def facts(self) -> list[Fact]:
+        """What it has, including what is unknown."""
+        return [*_facts(self.view, self.worker.unknown), *_limits(self.worker)] if self.view else []
+
+    @property
     def environments(self) -> list[Environment]:
         """Its environments, `default` first."""
         why = self.worker.unknown
@@ -159,11 +191,6 @@ class WorkerRow:
     def torches(self) -> list[tuple[str, str]]:
         """(environment, its torch or nothing) for every environment."""
         return [(environment.name, environment.torch) for environment in self.environments]
-
-    @property
-    def facts(self) -> list[Fact]:
-        """What it has, including what is unknown."""
-        return [*_facts(self.view, self.worker.unknown), *_limits(self.worker)] if self.view else []
 
 
 def _environment(name: str, env: EnvironmentView, why: str) -> Environment:
@@ -184,6 +211,7 @@ def _facts(view: WorkerView, why: Mapping[str, str]) -> list[Fact]:
     place = [Fact(name, value) for name, value in (("Provider", facts.provider), ("Region", facts.region)) if value]
     return [
         Fact("GPUs", None if devices is None else summary(view), why.get("devices", "")),
+        *_memory(facts.devices, why),
         *(drivers if devices or devices is None else ()),
         Fact("CPU cores", None if facts.cpu_millicores is None else f"{facts.cpu_millicores / 1000:g}"),
         Fact("RAM", None if facts.memory_bytes is None else size(facts.memory_bytes)),
@@ -193,6 +221,15 @@ def _facts(view: WorkerView, why: Mapping[str, str]) -> list[Fact]:
         *place,
         Fact("Address for gangs", facts.advertise_address, why.get("advertise_address", "")),
     ]
+
+
+def _memory(devices: Sequence[DeviceView] | None, why: Mapping[str, str]) -> Iterator[Fact]:
+    """The memory of each different device, as it is measured: in the units of makers and of drivers."""
+    sizes = list(dict.fromkeys(device.memory_bytes for device in devices or ()))
+    told = [f"{size(each)} ({each // MIB:,} MiB)" for each in sizes if each is not None]
+    if devices:
+        unread = next((text for path, text in why.items() if path.endswith(".memory")), "")
+        yield Fact("GPU memory", None if None in sizes else "; ".join(told), unread)
 
 
 def _limits(worker: Worker) -> list[Fact]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from scheduler.core.explain import size
 from workers.devices import DeviceBox
-from workers.models import Device
+from workers.models import Device, Worker
 from workers.rows import WorkerRow
 
 PROCESSES_AT_ONCE = 2
@@ -35,11 +36,14 @@ class DeviceRow:
     """One device with who holds it and how it does."""
 
     def __init__(
-        self, box: DeviceBox, row: Device | None, tasks: Mapping[int, Any], unknown: Mapping[str, str]
-    ) -> None:
+        self, box: DeviceBox, row: Device | None, tasks: Mapping[int, Any], unknown: Mapping[str, str],
+        idle_since: datetime | None = None,
+    ) -> None:  # fmt: skip
         self.box = box
         self.row = row
         self.task = next((task for task in tasks.values() if box.index in task.devices), None)
+        self.idle_since = idle_since
+        """Since when its holder has not used it; None where it does, or nobody holds it or knows."""
         self._tasks = tasks
         self._unknown = unknown
 
@@ -102,10 +106,33 @@ class DeviceRow:
         return self._unknown.get(f"{place}.{name}") or self._unknown.get(place) or ""
 
 
-def device_rows(row: WorkerRow, devices: Iterable[Device], tasks: Sequence[Any]) -> list[DeviceRow]:
-    """Each device of a worker with its readings, the task that holds it, and the processes on it."""
-    readings: dict[int, Device] = {}
-    for device in devices:
-        readings.setdefault(device.index, device)
-    by_key = {task.key: task for task in tasks}
-    return [DeviceRow(box, readings.get(box.index), by_key, row.worker.unknown) for box in row.boxes]
+class Devices:
+    """All devices of a worker, and which of the columns have something to say."""
+
+    def __init__(self, row: WorkerRow, worker: Worker, tasks: Sequence[Any]) -> None:
+        readings: dict[int, Device] = {}
+        for device in worker.devices.order_by("index", "-present"):
+            readings.setdefault(device.index, device)
+        by_key = {task.key: task for task in tasks}
+        held = worker.devices.filter(holds__released_at=None, holds__idle_since__isnull=False)
+        idle = dict(held.values_list("index", "holds__idle_since"))
+        self.rows = [
+            DeviceRow(box, readings.get(box.index), by_key, worker.unknown, idle.get(box.index)) for box in row.boxes
+        ]
+
+    @property
+    def are_mixed(self) -> bool:
+        """They are not all of one known model."""
+        return len({row.box.view.model for row in self.rows if row.box.view}) > 1 or any(
+            row.box.view and not row.box.view.model for row in self.rows
+        )
+
+    @property
+    def are_read(self) -> bool:
+        """Somebody has read what runs on them and how busy they are."""
+        return any(row.row and (row.row.read_at or row.row.utilisation is not None) for row in self.rows)
+
+    @property
+    def are_held(self) -> bool:
+        """A task holds one of them."""
+        return any(row.task or row.box.holder for row in self.rows)

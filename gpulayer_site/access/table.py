@@ -80,6 +80,7 @@ _PAGES = (
     Row(r"^workers/(?P<name>[^\x00-\x1f\x7f]+)$", "GET", SIGNED_IN),
     Row("workers/<str:name>/accept", "GET POST", OPERATOR),
     Row("workers/<str:name>/act/<slug:key>", "GET POST", OPERATOR),
+    Row("workers/<str:name>/not-here", "GET", SIGNED_IN),
     Row("workers/<str:name>/retire", "GET POST", OPERATOR),
     Row("workers/<str:name>/labels", "GET POST", OPERATOR),
     Row("workers/<str:name>/limits", "GET POST", OPERATOR),
@@ -100,6 +101,7 @@ _PAGES = (
     Row("reservations/new", "GET POST", OPERATOR),
     Row("reservations/new/check", "POST", OPERATOR),
     Row("reservations/<int:pk>/change", "GET POST", OPERATOR),
+    Row("reservations/<int:pk>/check", "POST", OPERATOR),
     Row("reservations/<int:pk>/end", "GET POST", OPERATOR),
     # About the APIs.
     Row("api/docs", "GET", SIGNED_IN),

@@ -13,11 +13,14 @@ from scheduler.core.labels import check_label
 from scheduler.core.reasons import Code, Reason
 from scheduler.core.relax import relaxations
 from scheduler.core.relaxed import Relaxation
-from scheduler.core.requirement_words import required
+from scheduler.core.requirement_words import field_of, required
 from scheduler.core.scene import Scene
 from scheduler.core.sentences import sentence
 from scheduler.core.spec import QueueEntry
 from scheduler.core.words import Clock, agrees, counted, in_utc
+
+COULD_TAKE_IT = "could take it now; the policy prefers another, or the job cannot start complete"
+"""Of a worker that passed every check and was not chosen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +30,7 @@ class CheckLine:
     code: Code
     label: str
     field: str
-    """Its place in the job's document, where a failed check names one."""
+    """Its place in the job's document; empty where it has none."""
     required: str
     actual: str
     status: Status
@@ -91,7 +94,7 @@ def _line(code: Code, entry: QueueEntry, worker: WorkerView, reasons: tuple[Reas
     return CheckLine(
         code=code,
         label=check_label(code),
-        field=mine[0].field if mine else "",
+        field=mine[0].field if mine else field_of(code),
         required=required(code, entry.spec),
         actual="" if not_asked else actual(code, entry, worker, clock=clock),
         status=status,
@@ -106,7 +109,7 @@ def _lead(worker: str, verdict: Verdict, tally: dict[Status, int]) -> str:
     of = f"{failed:,} of {counted(asked, 'check')} that {agrees(asked, 'was', 'were')} asked failed"
     return {
         Verdict.SELECTED: f"{worker} was chosen: it passed every check, and comes first in the policy's order.",
-        Verdict.ELIGIBLE: f"{worker} could take it now; the policy prefers another, or the job cannot start complete.",
+        Verdict.ELIGIBLE: f"{worker} {COULD_TAKE_IT}.",
         Verdict.UNAVAILABLE: f"{worker} can run it, not now: {of}.",
         Verdict.INCOMPATIBLE: f"{worker} can never run it, as both stand: {of}.",
     }[verdict]

@@ -47,7 +47,7 @@ CHOICES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class InTheWay:
-    """A task that runs where something is reserved for another one. `until`: by its limit; None: it has none."""
+    """A task that runs where something is reserved for another one. `until`: by its limit; None: none, or hidden."""
 
     job_id: str
     devices: tuple[int, ...]
@@ -176,7 +176,7 @@ def _row(
             row, Phase.OVER, job_state=job_state, holder_hidden=hidden, ended_cause=row.ended_cause
         )  # fmt: skip
     waits_for = tuple(
-        InTheWay(job_id, devices, until, job_id not in shown)
+        InTheWay(job_id, devices, until) if job_id in shown else InTheWay(job_id, devices, None, hidden=True)
         for devices, job_id, holders, until in tasks
         if row.holder not in holders and _is_there(row, devices) and (until is None or until > row.starts_at)
     )[:MOST_TASKS]

@@ -70,6 +70,11 @@ def find(user: Any, job_id: str, *, among: QuerySet[Job] | None = None) -> Job:
     raise NotFound(f"no job {job_id[:100]!r}", code="no_such_job")
 
 
+def sees_job(user: Any, job_id: str) -> bool:
+    """Whether this is the id of a job that this user sees. At most one query."""
+    return is_job_id(job_id) and seen_by(user).filter(job_id=job_id).exists()
+
+
 def clones_of(user: Any, job: Job, *, most: int) -> list[str]:
     """The ids of the first jobs that were made from this one, those that this user sees. One query."""
     return list(seen_by(user).filter(cloned_from=job).order_by("pk").values_list("job_id", flat=True)[:most])

@@ -109,6 +109,17 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
     return render(request, "scheduler/reservation_change.html", context, status=status)
 
 
+def check_change(request: HttpRequest, pk: int) -> HttpResponse:
+    """The piece under that form: what the change would mean as it is filled in now. Nothing is saved."""
+    found, now = _found(pk), timezone.now()
+    checked = (
+        _changed(request, SpanForm(with_fix(request.POST)), found, now)
+        if reservations.is_live(found, now)
+        else {"problems": [f"r-{pk} is over."]}
+    )
+    return render(request, "scheduler/_reservation_check.html", checked)
+
+
 def end(request: HttpRequest, pk: int) -> HttpResponse:
     """End it now, or take it back; asked first."""
     found, now = _found(pk), timezone.now()

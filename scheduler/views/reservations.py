@@ -15,7 +15,7 @@ from scheduler.models import Reservation
 from scheduler.services.reservation_rows import CHOICES, Phase, ReservationRow, in_phase, matching, rows_for
 from scheduler.views.reservation_form import KINDS
 from scheduler.views.reservation_timeline import RANGES, first_instant, timeline
-from workers.devices import ranges
+from workers.devices import devices_words
 from workers.live import respond
 from workers.local_time import offset, said
 from workers.models import Worker
@@ -88,7 +88,7 @@ def _shown(row: ReservationRow, now: datetime, zone: tzinfo) -> Shown:
     of = row.reservation
     end = said(of.ends_at, now=now, zone=zone) if of.ends_at else "no end"
     when = f"{said(of.starts_at, now=now, zone=zone)} – {end}"
-    devices = f"device{'s'[: len(of.devices) > 1]} {ranges(of.devices)}" if of.devices else "all of it"
+    devices = devices_words(of.devices) if of.devices else "all of it"
     maker = of.created_by.get_username() if of.created_by else ""
     return Shown(row, _pill(row), _note(row, now, zone), devices, when, maker)
 
@@ -117,7 +117,7 @@ def _note(row: ReservationRow, now: datetime, zone: tzinfo) -> str:
 
 def begins_when(row: ReservationRow, now: datetime, zone: tzinfo) -> str:
     """Which tasks it waits for, and until when each may run."""
-    named = (f"{task.name} ({_limit(task.until, now, zone)})" for task in row.in_the_way)
+    named = (task.name if task.hidden else f"{task.name} ({_limit(task.until, now, zone)})" for task in row.in_the_way)
     have = "has" if len(row.in_the_way) == 1 else "have"
     return f"begins when {', '.join(named)} {have} ended"
 

@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from scheduler.core.explain import size as size_in_words
 from workers.devices import DeviceBox
 from workers.devices import ranges as in_ranges
-from workers.moments import clock, duration
+from workers.moments import clock, duration, minute
 
 register = template.Library()
 
@@ -154,6 +154,17 @@ def moment(at: datetime | None) -> SafeString | str:
         at.isoformat(),
         timezone.localtime(at).strftime("%Y-%m-%d %H:%M:%S %Z"),
         clock(at, now=timezone.now()),
+    )
+
+
+@register.simple_tag
+def until(at: datetime) -> SafeString:
+    """An instant that somebody plans by: to the minute, with the date where it is not today."""
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>',
+        at.isoformat(),
+        timezone.localtime(at).strftime("%Y-%m-%d %H:%M:%S %Z"),
+        minute(at, now=timezone.now()),
     )
 
 
