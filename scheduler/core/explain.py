@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scheduler.core.answers import Said, capital, open_groups, place_of, what_it_waits_for, why_there
 from scheduler.core.answers_never import why_never
-from scheduler.core.decision import Outcome, SchedulingDecision, TierStatus
+from scheduler.core.decision import Outcome, SchedulingDecision, TierStatus, Verdict
 from scheduler.core.funnel import FunnelStage, Loss, funnel
 from scheduler.core.labels import code_label, code_tone
 from scheduler.core.quantities import cores, size, sizes
@@ -18,7 +18,8 @@ from scheduler.core.words import Clock, agrees, in_utc
 
 __all__ = [
     "Answer", "FunnelStage", "Loss", "answer", "asks_for", "code_label", "code_tone", "cores", "funnel",
-    "group_sentence", "note_sentence", "sentence", "short_answer", "size", "sizes", "tier_sentences", "tier_words",
+    "group_sentence", "note_sentence", "only_tier_words", "sentence", "short_answer", "size", "sizes", "tier_sentences",
+    "tier_words",
 ]  # fmt: skip
 
 _PLACED = {
@@ -129,3 +130,11 @@ def tier_words(status: TierStatus, decision: SchedulingDecision) -> str:
         TierStatus.CLOSED: closed if free else closed.split(";", maxsplit=1)[0],
         TierStatus.NOT_NEEDED: "not needed",
     }[status]
+
+
+def only_tier_words(decision: SchedulingDecision) -> str:
+    """`0 free of 60 that fit; no fallback`, of a job with one target."""
+    counts = decision.counts()
+    free = counts[Verdict.SELECTED] + counts[Verdict.ELIGIBLE]
+    fit = free + counts[Verdict.UNAVAILABLE]
+    return f"{free:,} free of {fit:,} that {agrees(fit, 'fits', 'fit')}; no fallback"

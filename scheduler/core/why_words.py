@@ -68,22 +68,28 @@ def gang_sentence(version: GangVersion) -> str:
     """`torch 2.6.0+cu124 in local: 3 of 4 free; 60 fit; waits for 1 more`."""
     torch = f"torch {version.torch}" if version.torch else "torch unknown"
     fit = f"{version.compatible:,} {agrees(version.compatible, 'fits', 'fit')}"
-    there = f"{version.free:,} of {version.needed:,} free; {fit}"
+    there = f"{torch} in {version.tier}: {version.free:,} of {version.needed:,} free; {fit}"
+    outcome = gang_outcome(version)[1] if version.free < version.needed else ""
+    return "; ".join(filter(None, (there, outcome, gang_change(version))))
+
+
+def gang_outcome(version: GangVersion) -> tuple[str, str]:
+    """Tone and words of what becomes of a gang on one torch version: `waits for 1 more`."""
     if version.free >= version.needed:
-        return f"{torch} in {version.tier}: {there}"
+        return "ok", f"has the {version.needed:,} it needs"
     if version.compatible >= version.needed:
-        return f"{torch} in {version.tier}: {there}; waits for {version.needed - version.free:,} more{_change(version)}"
-    only = counted(version.compatible, "worker")
-    return f"{torch} in {version.tier}: {there}; never: only {only} of this version{_change(version)}"
+        return "wait", f"waits for {version.needed - version.free:,} more"
+    return "never", f"never: only {counted(version.compatible, 'worker')} of this version"
 
 
-def _change(version: GangVersion) -> str:
+def gang_change(version: GangVersion) -> str:
+    """`with this torch on gpu-083 (now 2.6.0+cu126) it would start`; empty where no such change helps."""
     if version.change is None:
         return ""
     those = both(f"{worker} (now {torch or 'none known'})" for worker, torch in version.change.workers[:5])
     more = len(version.change.workers) - 5
     ends = "it would start" if version.change.starts else "it would fit, and wait"
-    return f"; with this torch on {those}{f' and {more:,} more' if more > 0 else ''} {ends}"
+    return f"with this torch on {those}{f' and {more:,} more' if more > 0 else ''} {ends}"
 
 
 def why_this_lead(why: WhyThis) -> str:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from scheduler.forms import yaml_of
 from scheduler.services.jobs import document_for
 from scheduler.services.recorded import Recorded
+from scheduler.views.candidates import rows as candidate_rows
+from scheduler.views.decided import decided, decision_asked_for
 from scheduler.views.job_frame import Frame, frame_of, head_context, without_output
-from scheduler.views.placement import candidate_context, decision_asked_for, placement_context
-from workers.live import is_fragment, live_fragment, respond
+from scheduler.views.job_pages import job_page
+from scheduler.views.placement import placement_context
+from workers.live import is_fragment, respond
 
 
 def job(request: HttpRequest, job_id: str) -> HttpResponse:
@@ -45,14 +46,10 @@ def placement(request: HttpRequest, job_id: str) -> HttpResponse:
 
 def candidates(request: HttpRequest, job_id: str) -> HttpResponse:
     """The candidates of one decision, filtered; the whole page for anybody but htmx."""
-    frame = frame_of(request.user, job_id)
-    rec = decision_asked_for(request, frame.job, frame.recorded)
-    if rec is None:
-        raise Http404("this job has no decision yet")
-    if not is_fragment(request):
-        return _placement_page(request, frame, rec)
-    context = {**candidate_context(request, frame.job, rec), "oob": True}
-    return render(request, "scheduler/_candidate_rows.html", context)
+    frame, rec = decided(request, job_id)
+    if is_fragment(request):
+        return candidate_rows(request, frame.job, rec)
+    return _placement_page(request, frame, rec)
 
 
 def spec(request: HttpRequest, job_id: str) -> HttpResponse:
@@ -66,12 +63,3 @@ def spec(request: HttpRequest, job_id: str) -> HttpResponse:
 def _placement_page(request: HttpRequest, frame: Frame, rec: Recorded | None) -> HttpResponse:
     context = {"tab": "placement", **placement_context(request, frame.job, rec)}
     return job_page(request, frame, "scheduler/job.html", context, read=rec)
-
-
-def job_page(
-    request: HttpRequest, frame: Frame, template: str, context: dict[str, Any], *, read: Recorded | None = None
-) -> HttpResponse:
-    """A page of this job around what `template` shows; `read` is the decision that it speaks of."""
-    head = head_context(frame, request.user, read=read.row.pk if read else None)
-    head_html, _ = live_fragment(request, "scheduler/_live.html", head)
-    return render(request, template, {**head, **context, "live": head_html})

@@ -13,6 +13,7 @@ from scheduler.log_download import as_text, file_name
 from scheduler.models import Job, Task
 from scheduler.services.log_tasks import Logs, logs_of
 from scheduler.views.job_frame import Frame, frame_of, head_context, job_seen, without_output
+from scheduler.views.job_run import run_lines, use_context
 from scheduler.views.log_notices import notices
 from scheduler.views.log_place import Place, attempts, place_of, ranks, streams
 from scheduler.views.log_search import search
@@ -96,8 +97,11 @@ def _page(request: HttpRequest, frame: Frame, logs: Logs, context: dict[str, Any
     head = without_output(head_context(frame, request.user))
     live, _ = live_fragment(request, "scheduler/_live.html", head)
     body, _ = live_fragment(request, "scheduler/_log.html", context)
+    use, _ = live_fragment(request, "scheduler/_use.html", use_context(frame.job, logs.task))
     place: Place = context["place"]
     around = {
+        "use": use,
+        "run_lines": run_lines(frame.job, logs.task),
         "live": live,
         "log": body,
         "log_words": _words(logs),

@@ -116,7 +116,9 @@ class TestOfOthers:
         html = text(page, f"/jobs/{decided(a_job(owner=mira)).job_id}")
         assert "Policy order: first_fit" in panels(html)
         assert "its id comes after w1" in plain(html)
-        assert "lowest worker id first, compared as text; most_free_memory would have taken the same." in plain(html)
+        assert "lowest worker id first, compared as text" in plain(html)
+        assert "most_free_memory would have taken the same." in plain(html)
+        assert 'aria-label="Devices: 0 selected"' in html
         assert not {"What would start it sooner", "What is in the way"} & set(panels(html))
 
     def test_a_job_that_never_fits_says_what_would_make_it_fit(self, page, mira):
@@ -135,7 +137,9 @@ class TestOfOthers:
     def test_a_gang_says_what_each_torch_version_has(self, page, mira):
         a_worker("w1", gpus="1xT4")
         html = text(page, f"/jobs/{decided(a_job(owner=mira, distributed={'num_workers': 2})).job_id}")
-        assert "Torch 2.6.0+cu124 in local: 1 of 2 free; 1 fits; never: only 1 worker of this version." in plain(html)
+        assert "Gang: 2 workers of one target with one torch version" in panels(html)
+        assert 'aria-label="1 of 2 places filled"' in html
+        assert "2.6.0+cu124 1 of 2 w1 0 never: only 1 worker of this version" in plain(html)
 
     def test_nothing_before_the_first_pass(self, page, mira):
         job = a_job(owner=mira)
@@ -241,7 +245,8 @@ class TestOfManyWorkers:
         many_workers(1_001)
         job = decided(a_job(owner=mira, gpus=8))
         html = text(page, f"/jobs/{job.job_id}")
-        (place,) = re.findall(r'<section id="whys"[^>]*>', html)
+        (place,) = re.findall(r'<div id="whys"[^>]*>', html)
+        assert "How 1,001 workers became 0" in panels(html)
         assert 'hx-trigger="load"' in place
         url = re.findall(r'hx-get="([^"]+)"', place)[0]
         assert f'<a href="{url}">Show what would help' in html
