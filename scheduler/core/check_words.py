@@ -7,7 +7,7 @@ from collections.abc import Collection
 from scheduler.core.checklist import Status
 from scheduler.core.labels import code_tone
 from scheduler.core.reasons import Kind
-from scheduler.core.why_not import CheckLine
+from scheduler.core.why_not import CheckLine, WhyNot
 from scheduler.core.words import devices
 
 
@@ -30,3 +30,9 @@ def able_words(place: int | None, given: Collection[int], *, selected: bool) -> 
     if selected:
         return f"{order}; {devices(tuple(given))}" if given else order
     return f"could run it now; {order}" if place else "could run it now"
+
+
+def remedies_lead(found: WhyNot) -> str:
+    """That every remedy of a worker is needed, where there are several."""
+    failed = len(found.on_the_worker)
+    return "" if failed < 2 else f"All {failed:,} together would do; none alone does."

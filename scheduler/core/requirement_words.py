@@ -28,6 +28,52 @@ def requirement_label(code: Code, spec: JobSpec, subject: str | None = None) -> 
     return f"{check_label(code)} {text}".strip() if code in _SAYS_MORE else check_label(code)
 
 
+def field_of(code: Code) -> str:
+    """The place in a job's document of what a check asks for; empty where it asks the same of every job."""
+    return _FIELDS.get(code, "")
+
+
+_FIELDS: dict[Code, str] = {
+    Code.TARGET: "target",
+    Code.PROVIDER: "placement.provider",
+    Code.REGION: "placement.region",
+    Code.NOT_PINNED: "placement.worker_ids",
+    Code.LABEL: "placement.worker_labels",
+    Code.OS: "resources.os",
+    Code.ARCH: "resources.arch",
+    Code.CPU_CORES: "resources.cpu_cores",
+    Code.MEMORY: "resources.memory_gb",
+    Code.DISK: "resources.disk_gb",
+    Code.ENVIRONMENT: "runtime.environment",
+    Code.PYTHON: "runtime.python",
+    Code.FRAMEWORK: "runtime.frameworks",
+    Code.GPU_COUNT: "resources.gpus",
+    Code.GPU_MIG: "resources.gpus",
+    Code.GPU_ACCELERATOR: "resources.accelerator",
+    Code.GPU_MODEL: "resources.gpu_models",
+    Code.GPU_MEMORY: "resources.gpu_memory_gb",
+    Code.GPU_MEMORY_KIND: "resources.gpu_memory_kind",
+    Code.GPU_COMPUTE_CAPABILITY: "resources.compute_capability",
+    Code.GPU_COMBINATION: "resources.gpus",
+    Code.DIST_LAUNCHER: "distributed.launcher",
+    Code.DIST_BACKEND: "distributed.comm_backend",
+    Code.DIST_TORCH: "distributed",
+    Code.DIST_ADDRESS: "distributed",
+    Code.DIST_PROCS: "distributed.procs_per_worker",
+    Code.NOT_RESERVED: "placement.reserved_only",
+    Code.FAILED_HERE: "retries",
+    Code.TIER_CLOSED: "fallback_when",
+    Code.CPU_IN_USE: "resources.cpu_cores",
+    Code.MEMORY_IN_USE: "resources.memory_gb",
+    Code.DISK_IN_USE: "resources.disk_gb",
+    Code.GPU_UNHEALTHY: "resources.gpus",
+    Code.GPU_RESERVED: "resources.gpus",
+    Code.GPU_RESERVED_FROM: "resources.gpus",
+    Code.GPU_NOT_RESERVED: "resources.gpus",
+    Code.GPU_FOREIGN: "resources.gpus",
+    Code.GPU_IN_USE: "resources.gpus",
+}
+
 _SAYS_MORE = frozenset(
     {Code.TARGET, Code.PROVIDER, Code.REGION, Code.LABEL, Code.OS, Code.ARCH, Code.CPU_CORES, Code.MEMORY, Code.DISK}
     | {Code.ENVIRONMENT, Code.PYTHON, Code.GPU_ACCELERATOR, Code.GPU_MODEL, Code.GPU_MEMORY, Code.GPU_MEMORY_KIND}

@@ -10,6 +10,7 @@ from scheduler.core.matrix import Matrix, matrix
 from scheduler.core.pickings import in_targets
 from scheduler.core.scene import Scene
 from scheduler.core.why_not import WhyNot, why_not
+from scheduler.core.words import Clock
 from scheduler.memory import remembered, trim
 from scheduler.services.recorded import Recorded
 
@@ -50,11 +51,12 @@ class Reading:
             trim(self._counted, MOST_GROUPINGS)
         return found
 
-    def each(self) -> tuple[WhyNot, ...]:
+    def each(self, clock: Clock) -> tuple[WhyNot, ...]:
         """Every check on every worker, by id: for a handful of them."""
         entry, decision = self.kept.entry, self.kept.decision
         return tuple(
-            why_not(entry, view, decision.candidate(worker), edits=False) for worker, view in sorted(self.views.items())
+            why_not(entry, view, decision.candidate(worker), clock=clock, edits=False)
+            for worker, view in sorted(self.views.items())
         )
 
     @cached_property

@@ -15,6 +15,7 @@ from scheduler.core.scene import Scene
 from scheduler.core.spec import QueueEntry
 from scheduler.core.why import Grounds
 from scheduler.core.why_not import WhyNot, why_not
+from scheduler.core.words import Clock, in_utc
 from scheduler.models import Attempt, Job, JobState, Task
 from scheduler.queue import waiting_before
 from scheduler.services.copies import left_out
@@ -43,10 +44,10 @@ def grounds_of(kept: Recorded, job: Job, *, user: Any, now: datetime, grouping: 
     )
 
 
-def why_not_on(kept: Recorded, job: Job, worker: str, *, user: Any) -> WhyNot:
+def why_not_on(kept: Recorded, job: Job, worker: str, *, user: Any, clock: Clock = in_utc) -> WhyNot:
     """Every check of a kept decision's job on one worker; KeyError where that fleet had no such worker."""
     view = reading_of(kept).views[worker]
-    return why_not(_entry_for(kept, job, user), view, kept.decision.candidate(worker))
+    return why_not(_entry_for(kept, job, user), view, kept.decision.candidate(worker), clock=clock)
 
 
 def _entry_for(kept: Recorded, job: Job, user: Any) -> QueueEntry:

@@ -17,6 +17,7 @@ from scheduler.services.whys import why_not_on
 from scheduler.views.candidate_query import Query
 from scheduler.views.candidate_rows import Candidates
 from scheduler.views.decided import decided
+from scheduler.views.verdicts import in_my_zone
 from scheduler.views.why_values import check_lines
 from workers.live import is_fragment
 
@@ -49,7 +50,7 @@ def candidate(request: HttpRequest, job_id: str, worker: str) -> HttpResponse:
     frame, rec = decided(request, job_id)
     shown = Candidates(rec, Query())
     try:
-        row, found = shown.row(worker), why_not_on(rec, frame.job, worker, user=request.user)
+        row, found = shown.row(worker), why_not_on(rec, frame.job, worker, user=request.user, clock=in_my_zone())
     except KeyError as error:
         raise Http404(f"no worker of this name was known when {job_id} was decided") from error
     context = candidate_context(request, frame.job, rec)

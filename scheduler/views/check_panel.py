@@ -12,6 +12,7 @@ from scheduler.services.readings import Reading, reading_of
 from scheduler.services.recorded import Recorded
 from scheduler.views.check_tables import Table, by_group, by_worker
 from scheduler.views.groupings import BY_WORKER, FEW, groupings_for, is_grouping
+from scheduler.views.verdicts import in_my_zone
 from workers.devices import summary
 
 
@@ -41,7 +42,7 @@ def _grouping(request: HttpRequest, *, few: bool) -> str:
 
 def _table(reading: Reading, grouping: str, *, gang: bool) -> Table:
     if grouping == BY_WORKER:
-        found = [(one, summary(reading.views[one.worker])) for one in reading.each()]
+        found = [(one, summary(reading.views[one.worker])) for one in reading.each(in_my_zone())]
         return by_worker(reading.kept.entry.spec, found)
     found_by_group = reading.checks_by(grouping or ("torch" if gang else "gpu"))
     return by_group(found_by_group, everywhere=not reading.in_targets)

@@ -9,7 +9,7 @@ from scheduler.core import explain
 from scheduler.core.checklist import Status
 from scheduler.core.decision import Verdict
 from scheduler.core.matrix import Cell, Matrix, Row
-from scheduler.core.reasons import Kind
+from scheduler.core.reasons import Code, Kind
 from scheduler.core.requirement_words import requirement_label
 from scheduler.core.spec import JobSpec
 from scheduler.core.why_not import CheckLine, WhyNot
@@ -124,7 +124,7 @@ def _row(row: Row, found: Matrix, columns: Sequence[Column], query: Query) -> Ch
     cells = zip((row.total, *row.cells), names, strict=True)
     boxes = (_box(cell, _of(asked, found, name)) for cell, name in cells)
     return CheckRow(
-        label=row.label,
+        label=_label(row.code, row.label),
         tone=explain.code_tone(row.code),
         boxes=tuple(zip(columns, boxes, strict=True)),
         only=Box(
@@ -132,6 +132,11 @@ def _row(row: Row, found: Matrix, columns: Sequence[Column], query: Query) -> Ch
             link=asked.but(counts=ONLY).link() if row.only_blocker else "",
         ),
     )
+
+
+def _label(code: Code, label: str) -> str:
+    """Begins a row; names of packages keep their case."""
+    return label if code in (Code.FRAMEWORK, Code.DIST_TORCH) else label[:1].upper() + label[1:]
 
 
 def _box(cell: Cell, query: Query) -> Box:
@@ -145,10 +150,9 @@ def by_worker(spec: JobSpec, found: Sequence[tuple[WhyNot, str]]) -> Table:
     """Each worker with what it has of everything that was asked of one of them; beside it, its GPUs in words."""
     columns = tuple(Column(one.worker, gpus, "") for one, gpus in found)
     rows = [
-        (lines[0].code, CheckRow(requirement_label(lines[0].code, spec), explain.code_tone(lines[0].code), boxes))
+        (lines[0].code, _worker_row(spec, columns, lines))
         for lines in zip(*(one.checks for one, _ in found), strict=True)
         if any(line.status is not Status.NOT_ASKED for line in lines)
-        for boxes in [tuple(zip(columns, map(_actual, lines), strict=True))]
     ]
     bands = tuple(
         Band(title, tone, icon, tuple(row for code, row in rows if code.kind is kind), left,
@@ -156,6 +160,12 @@ def by_worker(spec: JobSpec, found: Sequence[tuple[WhyNot, str]]) -> Table:
         for kind, title, tone, icon, left in BANDS
     )  # fmt: skip
     return Table("worker", columns, bands, passed="", by_worker=True)
+
+
+def _worker_row(spec: JobSpec, columns: Sequence[Column], lines: Sequence[CheckLine]) -> CheckRow:
+    code = lines[0].code
+    boxes = tuple(zip(columns, map(_actual, lines), strict=True))
+    return CheckRow(_label(code, requirement_label(code, spec)), explain.code_tone(code), boxes)
 
 
 def _actual(line: CheckLine) -> Box:

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from scheduler.core import explain
 from scheduler.core.decision import Candidate, Verdict
 from scheduler.core.reasons import Code
+from scheduler.core.words import Clock
 from workers.moments import minute, now
 
 PILLS = {
@@ -33,8 +34,13 @@ def segment_of(verdict: Verdict, codes: Collection[Code]) -> str:
 
 def reasons_of(candidate: Candidate) -> tuple[tuple[str, str], ...]:
     """(tone, sentence) of every reason, in the zone of whoever looks."""
-    at = now()
+    clock = in_my_zone()
     return tuple(
-        (explain.code_tone(reason.code), explain.sentence(reason, clock=lambda moment: minute(moment, now=at)))
-        for reason in candidate.reasons
-    )
+        (explain.code_tone(reason.code), explain.sentence(reason, clock=clock)) for reason in candidate.reasons
+    )  # fmt: skip
+
+
+def in_my_zone() -> Clock:
+    """How instants are said on this page."""
+    at = now()
+    return lambda moment: minute(moment, now=at)
