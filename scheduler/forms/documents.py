@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from scheduler.forms.fields import FIELDS, TARGETS
+from scheduler.forms.fields import BY_NAME, FIELDS, TARGETS
 
 Document = dict[str, Any]
 
@@ -25,12 +25,20 @@ def yaml_of(document: Document) -> str:
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, default_flow_style=False, allow_unicode=True, width=100)
 
 
+def has_known_targets(document: Document) -> bool:
+    """Whether all of its targets are some that a list of targets can show."""
+    fallbacks = document.get("fallback_targets", [])
+    known = dict(BY_NAME[TARGETS[0]].choices)
+    return (
+        isinstance(fallbacks, list)
+        and len(fallbacks) <= FALLBACKS
+        and all(isinstance(one, str) and one in known for one in (document.get("target"), *fallbacks))
+    )
+
+
 def split(document: Document) -> Document:
     """Each fallback under a key of its own, as the form has a field for each."""
-    targets = document.get("fallback_targets")
-    if not isinstance(targets, list) or len(targets) > FALLBACKS:
-        return document
-    del document["fallback_targets"]
+    targets = document.pop("fallback_targets", [])
     return document | {f"fallback_targets[{place}]": target for place, target in enumerate(targets)}
 
 

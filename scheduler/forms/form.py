@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from scheduler.core.errors import Problem
 from scheduler.forms.bound import BoundField, sent, taken
-from scheduler.forms.documents import Document, joined, merged, put, split, yaml_of
+from scheduler.forms.documents import Document, has_known_targets, joined, merged, put, split, yaml_of
 from scheduler.forms.fields import FIELDS, HELD, PLACES, SECTIONS, TARGETS, Section
 from scheduler.forms.kinds import UnreadableError
 
@@ -76,8 +76,10 @@ class SubmitForm:
     @classmethod
     def from_document(cls, document: Document) -> SubmitForm:
         """A document in fields; what would not survive the way back stays whole in `rest`."""
-        rest = split(deepcopy(document))
-        fields = {spec.name: taken(spec, rest) for spec in FIELDS}
+        ordered = has_known_targets(document)
+        rest = split(deepcopy(document)) if ordered else deepcopy(document)
+        left = () if ordered else TARGETS
+        fields = {spec.name: BoundField(spec) if spec.name in left else taken(spec, rest) for spec in FIELDS}
         form = cls(fields, joined(rest))
         form.take_secrets(form.rest)
         form.rest.pop("secrets", None)
