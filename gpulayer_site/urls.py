@@ -24,3 +24,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     # What only the scheduler knows of workers is handed to their pages; they could not ask for it.
     path("", include("workers.urls"), _KNOWN),
 ]
+
+handler404 = "gpulayer_site.error_pages.not_found"
+handler500 = "gpulayer_site.error_pages.failed"

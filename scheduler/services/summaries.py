@@ -13,6 +13,7 @@ from scheduler.core.decision import Outcome, SchedulingDecision
 from scheduler.core.explain import answer, funnel, short_answer
 from scheduler.core.progress import progress
 from scheduler.core.reasons import Code
+from scheduler.core.rollup import held_by
 from scheduler.core.spec import QueueEntry
 
 MOST_CLOSE = 100
@@ -43,7 +44,10 @@ def _limit(entry: QueueEntry, decision: SchedulingDecision) -> int | None:
 
 
 def summary_of(entry: QueueEntry, decision: SchedulingDecision, *, closely: bool) -> dict[str, Any]:
-    """Plain JSON: `answer`, `short_answer`, `tiers`, `assignments`, `steps` by key, and `near`: free of needed."""
+    """Plain JSON: `answer`, `short_answer`, `tiers`, `assignments`, `steps` by key, and `near`: free of needed.
+
+    `held_by`: the codes by which a job that waits or never fits is counted, in one text; lists are filtered by it.
+    """
     said = answer(entry, decision, closely=closely)
     near = progress(entry, decision) if closely else None
     return {
@@ -56,4 +60,5 @@ def summary_of(entry: QueueEntry, decision: SchedulingDecision, *, closely: bool
         ],
         "steps": {stage.key: stage.count for stage in funnel(entry, decision)},
         **({"near": {"free": near.free, "needed": near.needed, "unit": near.unit}} if near else {}),
+        **({} if decision.outcome is Outcome.PLACED else {"held_by": ",".join(code.text for code in held_by(decision))}),
     }

@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
-from django.db.models import BigIntegerField, Case, F, Q, QuerySet, Value, When
+from django.db.models import BigIntegerField, Case, F, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from scheduler.core import explain
-from scheduler.core.errors import DocumentError
-from scheduler.core.parsing import parse_job
-from scheduler.models import Job, JobState, Task
+from scheduler.core.explain import code_label
+from scheduler.models import Job, Task
 from scheduler.models.decisions import Outcome
-from scheduler.models.jobs import JOB_OVER
+from scheduler.services.job_lists import (
+    FILTERS,
+    GOING,
+    NEVER,
+    STATES,
+    WAITING,
+    Asked,
+    numbers,
+    reasons,
+    silent_tasks,
+)
 from scheduler.services.teams import choices_for
 from scheduler.services.visibility import seen_by
-from scheduler.views.act_table import Act, offered_in_lists
-from scheduler.views.pills import job_pill
-from workers.devices import ranges
-from workers.live import respond
-from workers.moments import duration, now
-from workers.paging import asked_of, by_key, link
+from scheduler.views.act_table import offered_in_lists
+from scheduler.views.job_rows import JobRow
+from workers.live import is_fragment, respond
+from workers.moments import now
+from workers.paging import Page, asked_of, by_key, link
 
-RECENTLY = timedelta(hours=1)
-MOST_COUNTED = 10_000
 MOST_TEAMS = 100
-GOING = (JobState.ASSIGNED, JobState.RUNNING, JobState.CANCELLING)
-WAITING = (JobState.QUEUED, JobState.PAUSED)
-FILTERS = ("state", "q", "owner", "team")
-STATES = {"recent": "Recent", "queued": "Queued", "running": "Running", "ended": "Ended", "all": "All"}
+OLDEST_FIRST = "oldest"
 
 _STEP = 10**15
 """More than there will ever be jobs: keeps the three parts of the recent list apart in one number."""
@@ -45,7 +46,7 @@ _PLACE = Case(
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """One state to choose, with its number of jobs, up to `MOST_COUNTED`."""
+    """One state to choose, with its number of jobs."""
 
     key: str
     text: str
@@ -53,67 +54,48 @@ class Tab:
     link: str
 
 
-class JobRow:
-    """One job as a row."""
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One reason to choose."""
 
-    def __init__(self, job: Job, task: Task | None, acts: Sequence[Act] = ()) -> None:
-        self.job = job
-        self.acts = acts
-        self.task = task
-        self.pill = job_pill(job)
-        self.why = _why(job, self.pill[0], task.signal if task else None)
-        self.asks = _asks(job)
+    value: str
+    text: str
 
-    @property
-    def devices(self) -> str:
-        """Indices of its devices."""
-        return ranges(self.task.devices) if self.task else ""
 
-    @property
-    def waited(self) -> str:
-        """From submission to its start, or until now."""
-        return _length(self.job.submitted_at, self.job.started_at or self.job.finished_at)
+@dataclass(frozen=True, slots=True)
+class Hiding:
+    """The filter without which most would match, and how many."""
 
-    @property
-    def ran(self) -> str:
-        """From its start to its end, or until now."""
-        return _length(self.job.started_at, self.job.finished_at) if self.job.started_at else ""
-
-    @property
-    def exit(self) -> str:
-        """How its process ended."""
-        if self.job.exit_code is not None:
-            return str(self.job.exit_code)
-        return f"signal {self.task.signal}" if self.task and self.task.signal else ""
+    jobs: int
+    what: str
+    link: str
 
 
 def job_list(request: HttpRequest) -> HttpResponse:
-    """Jobs by state, words and owner, a page at a time."""
-    asked = asked_of(request.GET, FILTERS)
-    state = asked.get("state", "recent")
-    state = state if state in STATES else "recent"
-    moment = now()
-    kept = {name: asked.get(name, "") for name in ("q", "owner", "team")}
+    """Jobs by state, reason, words and owner, a page at a time."""
+    given = asked_of(request.GET, (*FILTERS, "sort"))
+    state = given.get("state", "recent")
+    given["state"] = state = state if state in STATES else "recent"
+    kept = {name: given.get(name, "") for name in FILTERS if name != "state"}
     seen = seen_by(request.user)
-    chosen = _matching(_in_state(seen, state, moment), asked, request.user.get_username())
-    if state in ("recent", "queued"):
-        page = by_key(chosen.annotate(place=_PLACE), "place", asked, number=True)
-    else:
-        page = by_key(chosen, "pk", asked, number=True, descending=True)
-    tasks = _latest_tasks(page.rows)
+    asked = Asked({**kept, "state": state}, request.user.get_username(), now())
+    page = _page(asked.of(seen), given)
+    filtered = any(kept.values())
     context = {
         "nav": "jobs",
-        "page": page.map(lambda job: JobRow(job, tasks.get(job.pk), offered_in_lists(request.user, job))),
+        "page": _filled(request, page),
         "base": reverse("jobs"),
-        "tabs": _tabs(seen, moment, kept),
+        "tabs": _tabs(numbers(seen, asked.moment), kept),
         "state": state,
-        "q": asked.get("q", ""),
-        "owner": asked.get("owner", ""),
-        "team": asked.get("team", ""),
-        "teams": list(choices_for(request.user)[:MOST_TEAMS]),
+        **kept,
+        "sort": given.get("sort", ""),
+        "sorted_otherwise": link(given, sort="" if given.get("sort") else OLDEST_FIRST, after="", before=""),
+        "teams": () if is_fragment(request) else list(choices_for(request.user)[:MOST_TEAMS]),
+        "reasons": () if is_fragment(request) else _choices(seen, kept["reason"]),
         "no_jobs": not page.rows and not seen.exists(),
-        "filtered": any(kept.values()),
-        "query": link(asked),
+        "filtered": filtered,
+        "hiding": None if page.rows or not filtered else _hiding(asked, seen, given),
+        "query": link(given),
     }
     return respond(
         request, page="scheduler/jobs.html", fragment="scheduler/_rows.html", aside="_partials/_state_tabs.html",
@@ -121,65 +103,63 @@ def job_list(request: HttpRequest) -> HttpResponse:
     )  # fmt: skip
 
 
-def _tabs(seen: QuerySet[Job], moment: datetime, kept: Mapping[str, str]) -> list[Tab]:
-    return [
-        Tab(key, text, _counted(_in_state(seen, key, moment)), link(kept, state=key)) for key, text in STATES.items()
-    ]  # fmt: skip
+def _page(chosen: QuerySet[Job], given: Mapping[str, str]) -> Page[Job]:
+    """Keys alone, so that what is not shown costs little; the rows of the page are fetched by them."""
+    keys = chosen.only("pk")
+    if given.get("sort") == OLDEST_FIRST:
+        return by_key(keys, "pk", given, number=True)
+    if given["state"] in ("recent", "queued"):
+        return by_key(keys.annotate(place=_PLACE), "place", given, number=True)
+    return by_key(keys, "pk", given, number=True, descending=True)
 
 
-def _in_state(seen: QuerySet[Job], state: str, moment: datetime) -> QuerySet[Job]:
-    recent = ~Q(state__in=JOB_OVER) | Q(finished_at__gte=moment - RECENTLY)
-    conditions = {
-        "recent": recent,
-        "queued": Q(state__in=WAITING),
-        "running": Q(state__in=GOING),
-        "ended": Q(state__in=JOB_OVER),
-        "all": Q(),
-    }
-    return seen.filter(conditions[state])
+def _filled(request: HttpRequest, page: Page[Job]) -> Page[JobRow]:
+    """The page with its rows, without those that were deleted meanwhile. Three queries."""
+    keys = [job.pk for job in page.rows]
+    jobs = Job.objects.select_related("owner", "team", "decision").defer("failure_text").in_bulk(keys)
+    first = Task.objects.filter(attempt__job__in=keys, rank=0).select_related("worker", "attempt")
+    tasks = {task.attempt.job_id: task for task in first.order_by("attempt__number")}
+    silent = silent_tasks(page.rows)
+    rows = (
+        JobRow(jobs[key], tasks.get(key), silent.get(key), offered_in_lists(request.user, jobs[key]))
+        for key in keys
+        if key in jobs
+    )
+    return Page(tuple(rows), page.first, page.total, page.previous, page.next)
 
 
-def _matching(jobs: QuerySet[Job], asked: Mapping[str, str], me: str) -> QuerySet[Job]:
-    jobs = jobs.select_related("owner", "team", "decision").defer("failure_text")
-    if owner := asked.get("owner"):
-        jobs = jobs.filter(owner__username=me if owner == "me" else owner)
-    if team := asked.get("team"):
-        jobs = jobs.filter(team__name=team)
-    if q := asked.get("q"):
-        on_worker = Task.objects.filter(worker__name__icontains=q).values("attempt__job")
-        jobs = jobs.filter(Q(name__icontains=q) | Q(job_id__iexact=q) | Q(pk__in=on_worker))
-    return jobs
+def _tabs(counted: Mapping[str, int], kept: Mapping[str, str]) -> list[Tab]:
+    return [Tab(key, text, f"{counted[key]:,}", link(kept, state=key)) for key, text in STATES.items()]
 
 
-def _latest_tasks(jobs: tuple[Job, ...]) -> dict[int, Task]:
-    rows = Task.objects.filter(attempt__job__in=[job.pk for job in jobs]).select_related("worker", "attempt")
-    return {task.attempt.job_id: task for task in rows.order_by("attempt__number", "-rank")}
+def _choices(seen: QuerySet[Job], chosen: str) -> list[Choice]:
+    """The reasons that there are, what never fits first; and the chosen one, also where no job has it any more."""
+    found = list(_reasons(seen))
+    known = {each.value for each in found}
+    return found if not chosen or chosen in known else [*found, Choice(chosen, _named(chosen.split(",")))]
 
 
-def _counted(jobs: QuerySet[Job]) -> str:
-    count = jobs.order_by()[: MOST_COUNTED + 1].count()
-    return f"{MOST_COUNTED:,}+" if count > MOST_COUNTED else f"{count:,}"
+def _reasons(seen: QuerySet[Job]) -> Iterator[Choice]:
+    yield Choice(NEVER, "Never fits")
+    for outcome, codes in sorted(reasons(seen), key=lambda found: found[0] != Outcome.UNSCHEDULABLE):
+        never = outcome == Outcome.UNSCHEDULABLE
+        yield Choice(",".join(codes), f"Never fits: {_named(codes, as_sentence=False)}" if never else _named(codes))
 
 
-def _why(job: Job, kind: str, signal: int | None) -> tuple[str, str]:
-    """Tone and words of why it is where it is; no tone where nothing is wrong."""
-    if said := job.in_short(signal):
-        return "" if job.state in (JobState.CANCELLED, JobState.PAUSED) else "never", said
-    if job.decision is None:
-        return "", "" if job.is_over else "not decided yet"
-    words = str(job.decision.summary.get("short_answer", ""))
-    if job.decision.outcome == Outcome.UNSCHEDULABLE:
-        return "never", words
-    return (kind if kind in ("wait", "rsv") else ""), words
-
-
-def _asks(job: Job) -> str:
+def _named(codes: Sequence[str], *, as_sentence: bool = True) -> str:
     try:
-        return explain.asks_for(parse_job(job.spec))
-    except DocumentError:
-        return "?"
+        words = ", ".join(code_label(code) for code in codes)
+    except KeyError:
+        return ",".join(codes)
+    return words[:1].upper() + words[1:] if as_sentence else words
 
 
-def _length(start: datetime, end: datetime | None) -> str:
-    seconds = ((end or now()) - start).total_seconds()
-    return duration(seconds) if end else duration(seconds, coarse=True)
+def _hiding(asked: Asked, seen: QuerySet[Job], given: Mapping[str, str]) -> Hiding | None:
+    """What to let go of where nothing matches: one count for each filter."""
+    active = [name for name, value in asked.kept.items() if value and (name, value) != ("state", "all")]
+    counted = {name: asked.of(seen, without=name).count() for name in active}
+    most = max(counted, key=counted.__getitem__, default="")
+    if not most or not counted[most]:
+        return None
+    without = {"state": "all"} if most == "state" else {most: ""}
+    return Hiding(counted[most], FILTERS[most], link({**given, **without}, after="", before=""))
