@@ -1,7 +1,6 @@
 """Addresses of the job pages."""
 
 from django.urls import path
-from django.views.generic import RedirectView
 
 from scheduler.views import (
     acts,
@@ -16,6 +15,7 @@ from scheduler.views import (
     leaving,
     log,
     outputs,
+    overview,
     places,
     reservation_asks,
     reservations,
@@ -27,7 +27,7 @@ from scheduler.views import (
 )
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="jobs"), name="home"),
+    path("", overview.overview, name="overview"),
     path("search", places.search, name="search"),
     path("shortcuts", places.shortcuts, name="shortcuts"),
     path("jobs", jobs.job_list, name="jobs"),

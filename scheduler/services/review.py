@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db import DatabaseError
 
-from scheduler.services import barrier, contact, drains, overdue, reservations_over, silence
+from scheduler.services import barrier, contact, drains, idleness, overdue, reservations_over, silence
 from scheduler.services.watch import Clocks, look, read_clocks
 
 log = logging.getLogger(__name__)
@@ -19,7 +19,9 @@ ALWAYS: tuple[Step, ...] = (
 )  # fmt: skip
 WHEN_SURE: tuple[Step, ...] = (silence.lose_the_suspect, contact.end_leases, contact.close_revoked)
 """Only while nothing suggests that the server itself could not hear anybody."""
-SELDOM: tuple[Step, ...] = (drains.stop_at_deadlines, silence.finish_draining, overdue.end_the_overdue)
+SELDOM: tuple[Step, ...] = (
+    drains.stop_at_deadlines, silence.finish_draining, overdue.end_the_overdue, idleness.note_idle,
+)  # fmt: skip
 """The same, for what costs more and is in no hurry."""
 
 

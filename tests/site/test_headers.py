@@ -16,7 +16,7 @@ CSP = (
     "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 # Pages that a stranger may see: the door itself, and what its page is made of.
-OPEN = {"home", "signin", "signout", "theme"}
+OPEN = {"signin", "signout", "theme"}
 
 
 def directives(policy):
