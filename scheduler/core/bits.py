@@ -8,12 +8,14 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import compress
+from itertools import compress, count
 from typing import TypeVar
 
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)
 
+FEW = 16
+"""Up to so many ranks are found one by one; of more it is faster to look at every place."""
 _DIGITS = bytes.maketrans(b"\0\1", b"01")
 _FLAGS = bytes.maketrans(b"01", b"\0\1")
 
@@ -41,6 +43,9 @@ def groups_of(values: Iterable[H]) -> dict[H, int]:
 
 def each(bits: int) -> Iterator[int]:
     """The ranks in a set, lowest first."""
+    if bits.bit_count() > FEW:
+        yield from compress(count(), f"{bits:b}"[::-1].encode().translate(_FLAGS))
+        return
     while bits:
         below = bits - 1
         yield (bits ^ below).bit_length() - 1

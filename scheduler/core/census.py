@@ -5,9 +5,10 @@ A census holds as long as the facts do; what tasks take and how workers fare fro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, reduce
+from itertools import count
 from operator import attrgetter, or_
 
 from scheduler.core.availability import slots_of
@@ -40,20 +41,25 @@ MOST_ENVIRONMENTS = 50
 
 
 class Classes:
-    """Facts that read alike share a number, and one worker's facts stand for all of them."""
+    """Facts that read alike share a number, and one worker's facts stand for all of them.
+
+    Several threads may ask at once: each draws a number of its own for what is new, and the first to say so is right.
+    """
 
     def __init__(self, reads: Reads) -> None:
         self._reads = reads
         self._numbers: dict[Hashable, int] = {}
-        self.samples: list[WorkerFacts] = []
+        self._draw = count().__next__
+        self.samples: dict[int, WorkerFacts] = {}
 
     def number(self, facts: WorkerFacts) -> int:
         """The number of the class."""
         key = self._reads(facts)
         number = self._numbers.get(key)
         if number is None:
-            number = self._numbers[key] = len(self.samples)
-            self.samples.append(facts)
+            drawn = self._draw()
+            self.samples[drawn] = facts
+            number = self._numbers.setdefault(key, drawn)
         return number
 
 
@@ -241,7 +247,7 @@ class Census:
         return self.numbers(condition_of)
 
     @property
-    def samples(self) -> list[WorkerFacts]:
+    def samples(self) -> Mapping[int, WorkerFacts]:
         """For each condition, a worker whose devices are in it."""
         return self._answers.classes(condition_of).samples
 

@@ -46,12 +46,12 @@ class Engine:
         return Pass(views, self._census_of(list(map(_facts, views))))
 
     def _census_of(self, facts: Sequence[WorkerFacts]) -> Census:
-        known = self._census.facts
-        if len(known) != len(facts) or not all(map(is_, known, facts)):
+        census = self._census
+        if len(census.facts) != len(facts) or not all(map(is_, census.facts, facts)):
             if self._answers.are_many:
                 self._answers = Answers()
-            self._census = Census(facts, self._answers)
-        return self._census
+            census = self._census = Census(facts, self._answers)
+        return census
 
 
 class Pass:
@@ -97,10 +97,19 @@ class Pass:
 
     def decide(self, entry: QueueEntry) -> SchedulingDecision:
         """Decide one job, and hold what it is given."""
-        standing = self.stand(entry)
-        shape, choice = standing.shape, standing.choice
-        epoch = self._board.epoch
-        assignments = self._place(entry, shape.request, choice.chosen)
+        standing, epoch = self.stand(entry), self._board.epoch
+        assignments = self._assigned(standing)
+        if assignments:
+            loads = [load_of(entry, task.devices) for task in assignments]
+            self._board.place(list(zip(standing.choice.chosen, loads, strict=True)))
+        return self._decided(standing, assignments, epoch)
+
+    def decided(self, standing: Standing) -> SchedulingDecision:
+        """What is decided of a job that stands so at this moment; nothing is given away."""
+        return self._decided(standing, self._assigned(standing), self._board.epoch)
+
+    def _decided(self, standing: Standing, assignments: tuple[Assignment, ...], epoch: int) -> SchedulingDecision:
+        entry, shape, choice = standing.entry, standing.shape, standing.choice
         return SchedulingDecision(
             job_id=entry.job_id,
             policy=entry.spec.policy,
@@ -115,15 +124,12 @@ class Pass:
             ),
         )  # fmt: skip
 
-    def _place(self, entry: QueueEntry, request: Request | None, ranks: Sequence[int]) -> tuple[Assignment, ...]:
-        given = [self._board.devices.pick(request, rank) if request else () for rank in ranks]
-        if given:
-            loads = [load_of(entry, devices) for devices in given]
-            self._board.place(list(zip(ranks, loads, strict=True)))
-        ids = self._census.roster.ids
+    def _assigned(self, standing: Standing) -> tuple[Assignment, ...]:
+        """What it would be given: the lowest of what is left there."""
+        ids, request, devices = self._census.roster.ids, standing.shape.request, self._board.devices
         return tuple(
-            Assignment(worker=ids[rank], node_rank=node, devices=devices)
-            for node, (rank, devices) in enumerate(zip(ranks, given, strict=True))
+            Assignment(worker=ids[rank], node_rank=node, devices=devices.pick(request, rank) if request else ())
+            for node, rank in enumerate(standing.choice.chosen)
         )
 
     def _shape(self, entry: QueueEntry) -> Shape:

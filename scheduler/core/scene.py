@@ -10,7 +10,7 @@ from scheduler.core.bits import first, less, members, of_ranks
 from scheduler.core.board import Board
 from scheduler.core.causes import failing
 from scheduler.core.census import Census
-from scheduler.core.decision import Parts
+from scheduler.core.decision import Parts, SchedulingDecision
 from scheduler.core.engine import Engine
 from scheduler.core.fleet import Fleet, WorkerFacts, WorkerView
 from scheduler.core.questions import Reads
@@ -50,6 +50,10 @@ class Scene:
     def standing(self) -> Standing:
         """The job as it is."""
         return self._pass.stand(self.entry)
+
+    def decided(self) -> SchedulingDecision:
+        """The decision about the job as it is."""
+        return self._pass.decided(self.standing)
 
     def asking(self, spec: JobSpec) -> QueueEntry:
         """The same job with another spec."""

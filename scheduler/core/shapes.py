@@ -102,7 +102,8 @@ class Shape:
             parts |= {(Verdict.UNAVAILABLE, codes): workers for codes, workers in able.items()}
             parts |= {(Verdict.ELIGIBLE, ()): less(eligible, chosen), (Verdict.SELECTED, ()): chosen}
             told = {part: workers for part, workers in parts.items() if workers}
-            self._told = ((epoch, avoided, chosen), told)
+            self._told = ((epoch, avoided, chosen), told)  # another thread may ask for another moment by now
+            return told
         return self._told[1]
 
     @cached_property

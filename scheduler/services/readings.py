@@ -28,10 +28,10 @@ class Reading:
         self.kept = kept
         self._counted: OrderedDict[str, Matrix] = OrderedDict()
 
-    @cached_property
+    @property
     def scene(self) -> Scene:
         """The job at its turn in the pass."""
-        return Scene(self.kept.entry, self.kept.fleet)
+        return self.kept.scene
 
     @cached_property
     def in_targets(self) -> int:

@@ -7,23 +7,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scheduler.core.decision import SchedulingDecision
+from scheduler.core.engine import Engine
 from scheduler.core.fleet import Fleet, TaskLoad, WorkerView
-from scheduler.core.schedule import schedule
+from scheduler.core.scene import Scene
 from scheduler.core.spec import QueueEntry
 from scheduler.facts import facts_by_id
 from scheduler.memory import remembered, trim
 from scheduler.models import Decision, Job, SchedulingPass
 from scheduler.queue import entry_of
-from scheduler.records import fleet_of
+from scheduler.records import Known, fleet_of
 from scheduler.services.digests import decision_digest, given_digest, view_digest
 from scheduler.services.ledger import PlannedPlacement, ViewKey, placements_of, rules_revision, seen_by, view_key
 
 MOST_EXPANDED = 32
 MOST_FLEETS = 4
+MOST_TURNS = 4
+MOST_KNOWN = 3
+"""How many times as many workers as a fleet has are remembered at most."""
 
 Key = tuple[int, int, int, str]
 _expanded: OrderedDict[Key, Recorded] = remembered(OrderedDict())
 _fleets: OrderedDict[ViewKey, Fleet] = remembered(OrderedDict())
+_known: dict[str, Known] = remembered({})
+"""Each worker as it was last seen: of one that is as it was, nothing is found again."""
+_digests: OrderedDict[ViewKey, str] = remembered(OrderedDict())
+_turns: OrderedDict[tuple[ViewKey, str], tuple[Fleet, Scene]] = remembered(OrderedDict())
+"""What one pass saw, less what it had given by then: jobs that got nothing share it."""
+_engine = Engine()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +45,8 @@ class Recorded:
     entry: QueueEntry
     fleet: Fleet
     """As the pass saw it, less what it gave to jobs before this one."""
+    scene: Scene
+    """The job at its turn in the pass, on that fleet."""
     decision: SchedulingDecision
     intact: bool
     """It was made again from the same things and says the same of every candidate; figures too under `same_rules`."""
@@ -63,7 +75,10 @@ def view_seen_by(pass_row: SchedulingPass) -> Fleet:
     key = view_key(pass_row)
     fleet = _fleets.get(key)
     if fleet is None:
-        fleet = _fleets[key] = fleet_of(seen_by(pass_row), facts_by_id, at=pass_row.started_at)
+        records = seen_by(pass_row)
+        if len(_known) > MOST_KNOWN * len(records):
+            _known.clear()
+        fleet = _fleets[key] = fleet_of(records, facts_by_id, _known, at=pass_row.started_at)
         trim(_fleets, MOST_FLEETS)
     return fleet
 
@@ -72,15 +87,43 @@ def _expand(row: Decision) -> Recorded:
     pass_row = row.pass_row
     entry = entry_of(row.job, holders=row.holders, failed_on=row.failed_on)
     before = [planned for planned in placements_of(pass_row) if planned.position < row.position]
-    fleet = fleet_after(before, view_seen_by(pass_row))
-    decision = schedule(entry, fleet, entry.job_id)
-    digest = decision_digest(
-        view=view_digest(seen_by(pass_row), pass_row.started_at), given=given_digest(before), entry=entry,
-        decision=decision,
-    )  # fmt: skip
+    given = given_digest(before)
+    fleet, scene = _turn(entry, pass_row, before, given)
+    decision = scene.decided()
+    digest = decision_digest(view=_digest_of(pass_row), given=given, entry=entry, decision=decision)
     return Recorded(
-        row, pass_row, entry, fleet, decision, digest == row.digest, same_rules=pass_row.rules == rules_revision()
-    )
+        row, pass_row, entry, fleet, scene, decision, digest == row.digest,
+        same_rules=pass_row.rules == rules_revision(),
+    )  # fmt: skip
+
+
+def scene_on(entry: QueueEntry, fleet: Fleet) -> Scene:
+    """A job on a fleet; what is known of classes of workers needs not be found again."""
+    return Scene(entry, fleet, engine=_engine.beside())
+
+
+def _turn(
+    entry: QueueEntry, pass_row: SchedulingPass, before: Sequence[PlannedPlacement], given: str
+) -> tuple[Fleet, Scene]:
+    """What the pass had left when so much was given, and the job there."""
+    key = (view_key(pass_row), given)
+    found = _turns.get(key)
+    if found is None:
+        fleet = fleet_after(before, view_seen_by(pass_row))
+        found = _turns[key] = fleet, Scene(entry, fleet, engine=_engine)
+        trim(_turns, MOST_TURNS)
+    fleet, scene = found
+    return fleet, scene.beside(entry)
+
+
+def _digest_of(pass_row: SchedulingPass) -> str:
+    """Of what the pass saw, as it can be seen again."""
+    key = view_key(pass_row)
+    digest = _digests.get(key)
+    if digest is None:
+        digest = _digests[key] = view_digest(seen_by(pass_row), pass_row.started_at)
+        trim(_digests, MOST_FLEETS)
+    return digest
 
 
 def fleet_after(placements: Sequence[PlannedPlacement], fleet: Fleet) -> Fleet:

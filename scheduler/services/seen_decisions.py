@@ -10,10 +10,9 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import Any
 
-from scheduler.core.schedule import schedule
 from scheduler.memory import remembered, trim
 from scheduler.models import Decision, Job
-from scheduler.services.recorded import Recorded, recorded, recorded_at
+from scheduler.services.recorded import Recorded, recorded, recorded_at, scene_on
 from scheduler.services.seen_fleet import fleet_as_seen, jobs_in
 from scheduler.services.visibility import seen_ids, sees_all
 
@@ -50,7 +49,8 @@ def _as_seen(kept: Recorded, user: Any) -> Recorded:
     found = _seen.get((key, seen))
     if found is None:
         fleet = fleet_as_seen(kept.fleet, seen)
-        found = replace(kept, fleet=fleet, decision=schedule(kept.entry, fleet, kept.entry.job_id))
+        scene = scene_on(kept.entry, fleet)
+        found = replace(kept, fleet=fleet, scene=scene, decision=scene.decided())
         _seen[key, seen] = found
         trim(_seen, MOST_KEPT)
     return found
