@@ -56,7 +56,7 @@ _PAGES = (
     # Jobs.
     Row("jobs", "GET", SIGNED_IN),
     Row("jobs/new", "GET POST", SUBMITTER),
-    Row("jobs/new/check", "POST", SUBMITTER),
+    Row("jobs/new/check", "GET POST", SUBMITTER),
     Row("jobs/<slug:job_id>", "GET", SIGNED_IN),
     Row("jobs/<slug:job_id>/live", "GET", SIGNED_IN),
     Row("jobs/<slug:job_id>/placement", "GET", SIGNED_IN),

@@ -46,3 +46,9 @@ def environment_on(task: Task, name: str) -> EnvironmentView | None:
     """The environment of this name on its worker."""
     facts = facts_of(task)
     return dict(facts.environments).get(name) if facts else None
+
+
+def idle_since(uses: tuple[Use, ...]) -> datetime | None:
+    """Since when none of them does anything; None while one does, or while nobody knows."""
+    instants = [use.idle_since for use in uses]
+    return max((at for at in instants if at), default=None) if instants and all(instants) else None

@@ -59,7 +59,7 @@ def not_here(worker: str, *, user: Any, clock: Clock) -> NotHere | None:
     """None where the latest pass saw no such worker. Nine queries at most; what they cost grows with the queue."""
     row = SchedulingPass.objects.filter(state=PassState.COMPLETE).order_by("-number").first()
     queue = take_queue()
-    view = _left_by(row, worker, {queued.job_id for queued in queue}) if row else None
+    view = left_by(row, worker, {queued.job_id for queued in queue}) if row else None
     if row is None or view is None:
         return None
     seen = seen_ids(user, [*(queued.job_id for queued in queue), *jobs_of(view)])
@@ -74,7 +74,7 @@ def not_here(worker: str, *, user: Any, clock: Clock) -> NotHere | None:
     )
 
 
-def _left_by(row: SchedulingPass, worker: str, waiting: Collection[str]) -> WorkerView | None:
+def left_by(row: SchedulingPass, worker: str, waiting: Collection[str]) -> WorkerView | None:
     """The worker as the pass saw it, with what it gave there; what it meant for jobs that still wait was refused."""
     record = seen_by(row).get(worker)
     if record is None:
@@ -86,19 +86,20 @@ def _left_by(row: SchedulingPass, worker: str, waiting: Collection[str]) -> Work
 
 
 def _causes(waiting: Iterable[Queued], view: WorkerView, clock: Clock) -> list[Cause]:
-    closed = _closed(waiting)
+    closed = closed_targets(waiting)
     found: dict[tuple[str, str], Cause] = {}
     for queued in waiting:
         if queued.entry is None:
             continue
-        tone, text = _said(_reasons(queued.entry, view, closed.get(queued.pk, frozenset())), clock)
+        tone, text = _said(reasons_on(queued.entry, view, closed.get(queued.pk, frozenset())), clock)
         cause = found.setdefault((tone, text), Cause(tone, text))
         cause.jobs += 1
         cause.first = (*cause.first, queued.job_id)[:MOST_NAMED]
     return sorted(found.values(), key=lambda cause: -cause.jobs)
 
 
-def _reasons(entry: QueueEntry, view: WorkerView, closed: frozenset[Origin]) -> tuple[Reason, ...]:
+def reasons_on(entry: QueueEntry, view: WorkerView, closed: frozenset[Origin]) -> tuple[Reason, ...]:
+    """What keeps a job off a worker: why it never could run it, else why it cannot now; nothing where it could."""
     setting = Setting(closed=closed, avoided=frozenset(entry.failed_on) & {view.id})
     return compatibility_reasons(entry, view) or availability_reasons(entry, view, setting)
 
@@ -109,7 +110,7 @@ def _said(reasons: tuple[Reason, ...], clock: Clock) -> tuple[str, str]:
     return code_tone(reasons[0].code), sentence(reasons[0], clock=clock)
 
 
-def _closed(waiting: Iterable[Queued]) -> Mapping[int, frozenset[Origin]]:
+def closed_targets(waiting: Iterable[Queued]) -> Mapping[int, frozenset[Origin]]:
     """The targets that an earlier one keeps closed, as the kept decisions have it: of jobs with several."""
     if not any(queued.entry and len(queued.entry.spec.tiers) > 1 for queued in waiting):
         return {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
@@ -10,14 +9,18 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from scheduler.core import explain
 from scheduler.core.quantities import size
 from scheduler.models import Job, Task
 from scheduler.services import holds
+from scheduler.services.job_use import Use, read_at, use_of
 from scheduler.services.jobs import NOT_YOURS, may_change
+from scheduler.services.recorded import Recorded
+from scheduler.services.waiters import waiters_for
+from scheduler.views.job_answer import in_my_zone
 from scheduler.views.job_frame import Frame, frame_of, head_context, job_seen
 from workers.live import is_fragment, live_fragment, respond
-from workers.models import Device
-from workers.moments import duration, minute, now
+from workers.moments import clock, duration, minute, now
 from workers.refusals import Refused
 
 LONGER_BY = (1800, 3600, 2 * 3600, 4 * 3600, 8 * 3600, 24 * 3600)
@@ -75,25 +78,42 @@ def _extended(request: HttpRequest, job: Job) -> HttpResponse:
 
 def _held_context(request: HttpRequest, frame: Frame) -> dict[str, Any]:
     job = frame.job
-    mine = may_change(request.user, job)
+    mine, held = may_change(request.user, job), holds.is_held(job)
+    uses = [(task, use_of(task)) for task in frame.tasks] if held else []
+    rec = frame.recorded
     return {
-        "job": job, "mine": mine, "access": holds.access(job) if mine else [], "held": holds.is_held(job),
-        "poll": "" if job.is_over else "2s", "rows": list(_rows(frame.task)) if holds.is_held(job) else (),
+        "job": job, "mine": mine, "access": holds.access(job) if mine else [], "held": held,
+        "poll": "" if job.is_over else "2s", "rows": [_row(task, use) for task, found in uses for use in found],
+        "several": len(uses) > 1, "read_at": max((at for _, found in uses if (at := read_at(found))), default=None),
         "until": minute(job.hold_until, now=now()) if job.hold_until else "",
         "asked": duration(holds.seconds_asked(job) or 0),
+        "waiters": waiters_for(job, frame.tasks, user=request.user) if held else None,
+        "why_there": _why_there(rec) if rec and rec.decision.assignments else (),
+        "recorded": rec, "known": len(rec.fleet.workers) if rec else 0,
     }  # fmt: skip
 
 
-def _rows(task: Task | None) -> Iterable[dict[str, Any]]:
-    """The held devices with their latest readings."""
-    if task is None:
-        return
-    for device in Device.objects.filter(worker=task.worker, index__in=task.devices, present=True).order_by("index"):
-        yield {
-            "device": device,
-            "memory": "" if device.memory_used is None else size(device.memory_used),
-            "processes": [_process_words(each) for each in device.processes],
-        }
+def _why_there(rec: Recorded) -> list[tuple[str, str]]:
+    """Why these devices: the policy, and how many were free."""
+    said = explain.answer(rec.entry, rec.decision, state="running", clock=in_my_zone)
+    decided = f"{clock(rec.row.made_at, now=now())}, pass {rec.row.pass_row.number:,}"
+    return [
+        ("Policy", rec.entry.spec.policy),
+        ("Decided", decided),
+        ("Why", said.lead),
+        ("Of", " ".join(said.more[:1])),
+    ]
+
+
+def _row(task: Task, use: Use) -> dict[str, Any]:
+    """One held device with its latest reading."""
+    device = use.device
+    used = "" if device.memory_used is None else size(device.memory_used)
+    return {
+        "device": device, "worker": task.worker.name, "idle_since": use.idle_since,
+        "memory": f"{used} of {size(use.memory)}" if used and use.memory else used,
+        "processes": [_process_words(each) for each in device.processes],
+    }  # fmt: skip
 
 
 def _process_words(process: dict[str, Any]) -> str:

@@ -12,9 +12,11 @@ from scheduler.core.decision import TierStatus
 from scheduler.core.explain import Answer
 from scheduler.models import Job, JobState, Kept, SchedulingPass, Task, TaskState
 from scheduler.services import holds
+from scheduler.services.idleness import WORTH_TELLING
+from scheduler.services.job_use import idle_since, use_of
 from scheduler.services.pausing import UNTIL_RESUMED, paused_words
 from scheduler.services.recorded import Recorded
-from workers.moments import clock, minute, now
+from workers.moments import clock, duration, minute, now
 
 HELD = "It ends by itself. gpulayer runs nothing there: how to get at the devices stands under Devices."
 SAID_BY_THE_ANSWER = ("exit_code", "unschedulable")
@@ -80,13 +82,24 @@ def answer_of(job: Job, tasks: Sequence[Task], rec: Recorded | None) -> Answer:
     if lost := out_of_contact(tasks):
         return _contact_lost(job, lost)
     if held := holds.sentence(job, tasks[0] if tasks else None, now=now(), clock=in_my_zone):
-        return Answer(state=job.state, lead=held, more=() if job.is_over else (HELD,))
+        return Answer(state=job.state, lead=held, more=() if job.is_over else (*held_but_idle(job, tasks), HELD))
     if rec is None:
         return Answer(state=job.state, lead=_undecided(job), more=())
     said = explain.answer(rec.entry, rec.decision, state=job.state, exit_code=job.exit_code, clock=in_my_zone)
     shown_as_tiers = explain.tier_sentences(rec.decision)
     more = tuple(text for text in said.more if text not in shown_as_tiers)
     return Answer(said.state, said.lead, (*_attempt_before(job, tasks), *more))
+
+
+def held_but_idle(job: Job, tasks: Sequence[Task]) -> tuple[str, ...]:
+    """That nothing has run for long on what a person holds. One query for what is held, none for others."""
+    if not holds.is_held(job) or len(tasks) != 1:
+        return ()
+    since = idle_since(use_of(tasks[0]))
+    if since is None or now() - since < WORTH_TELLING:
+        return ()
+    idle = duration((now() - since).total_seconds(), coarse=True)
+    return (f"Held but idle {idle}: nothing has run on its devices since {in_my_zone(since)}.",)
 
 
 def _contact_lost(job: Job, lost: Sequence[Task]) -> Answer:

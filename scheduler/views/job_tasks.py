@@ -94,7 +94,7 @@ def _rank(job: Job, each: Ran, task: Task, view: WorkerView | None, environment:
         task=task,
         pill=PILLS[TaskState(task.state)],
         boxes=boxes or tuple(DeviceBox(index, "sel", "held by it") for index in task.devices),
-        torch=(torch_of(view.facts, environment) or "") if view and job.spec.get("distributed") else "",
+        torch=(torch_of(view.facts, environment) or "") if view and environment and job.spec.get("distributed") else "",
         ran=_length(task.started_at, task.finished_at),
         exit=_exit(task),
         log="" if holds.seconds_asked(job) is not None or not task.started_at else _log(each.attempt.number, task.rank),
@@ -107,7 +107,7 @@ def _log(attempt: int, rank: int) -> str:
 
 def _words(each: Ran, torches: set[str]) -> Iterator[str]:
     if len(each.tasks) > 1:
-        yield f"{counted(len(each.tasks), 'rank')}{f', all with torch {torches.pop()}' if len(torches) == 1 else ''}"
+        yield f"{counted(len(each.tasks), 'rank')}{f', all with torch {min(torches)}' if len(torches) == 1 else ''}"
     if each.started_at:
         together = "started together" if len(each.tasks) > 1 else "started"
         yield f"{together} {clock(each.started_at, now=now())}"
