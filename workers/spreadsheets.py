@@ -13,7 +13,7 @@ def cell(value: Any) -> Any:
     """A value as a spreadsheet shows it and does not work it out: an apostrophe before what looks like a formula."""
     if isinstance(value, dict):
         value = json.dumps(value) if value else ""
-    if isinstance(value, str) and value.lstrip().startswith(FORMULAS):
+    if isinstance(value, str) and (value.startswith(FORMULAS) or value.lstrip().startswith(FORMULAS)):
         return f"'{value}"
     return value
 

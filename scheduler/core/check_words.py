@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from scheduler.core.checklist import Status
+from scheduler.core.checklist import NOT_ABLE, NOT_STATED, Status
 from scheduler.core.labels import code_tone
 from scheduler.core.reasons import Kind
 from scheduler.core.why_not import CheckLine, WhyNot
@@ -16,12 +16,16 @@ def result_words(line: CheckLine) -> str:
     if line.status is Status.PASSED:
         return "✓ passed"
     if line.status is Status.NOT_ASKED:
-        return f"– {line.why_not_asked}"
+        return f"– {_SHORT.get(line.why_not_asked, line.why_not_asked)}"
     if line.unknown:
         return "? unknown: failed"
     if line.code.kind is Kind.CAPABILITY:
         return "✗ never fits"
     return "✗ until it ends" if code_tone(line.code) == "rsv" else "✗ not now"
+
+
+_SHORT = {NOT_ABLE: "not asked", NOT_STATED: "not stated"}
+"""Where a heading or the empty requirement beside it says the rest."""
 
 
 def able_words(place: int | None, given: Collection[int], *, selected: bool) -> str:
@@ -35,4 +39,7 @@ def able_words(place: int | None, given: Collection[int], *, selected: bool) -> 
 def remedies_lead(found: WhyNot) -> str:
     """That every remedy of a worker is needed, where there are several."""
     failed = len(found.on_the_worker)
-    return "" if failed < 2 else f"All {failed:,} together would do; none alone does."
+    if failed < 2:
+        return ""
+    both = failed == 2
+    return f"{'Both' if both else f'All {failed:,}'} together would do; {'neither' if both else 'none'} alone does."

@@ -14,6 +14,9 @@ from scheduler.core.reasons import Code, Kind, Reason
 from scheduler.core.spec import QueueEntry
 from scheduler.core.windows import view_at
 
+NOT_ABLE = "availability is asked only of workers that can run the job"
+NOT_STATED = "the job does not ask for it"
+
 
 class Status(StrEnum):
     """How a check went."""
@@ -52,13 +55,13 @@ def _check(code: Code, entry: QueueEntry, reasons: tuple[Reason, ...], failed: C
 def why_not_asked(code: Code, entry: QueueEntry, failed: Collection[Code]) -> str | None:
     """Why a check was not asked of a worker that failed these others; None where it was asked."""
     if code.kind is Kind.AVAILABILITY and any(other.kind is Kind.CAPABILITY for other in failed):
-        return "availability is asked only of workers that can run the job"
+        return NOT_ABLE
     if code.text.startswith("dist_") and entry.spec.distributed is None:
         return "asked only of distributed jobs"
     if (code.text.startswith("gpu_") or code is Code.SUPPORT_MATRIX) and not entry.spec.resources.gpus:
         return "the job asks for no GPU"
     if not _STATED.get(code, _always)(entry):
-        return "the job does not ask for it"
+        return NOT_STATED
     return _for_lack_of_another(code, failed)
 
 

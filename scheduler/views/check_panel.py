@@ -29,6 +29,7 @@ def checks_context(request: HttpRequest, job: Job, rec: Recorded) -> dict[str, A
         "groupings": [*([(BY_WORKER, "Worker")] if few else []), *known.items()],
         "here": reverse("job-candidates", args=[job.job_id]),
         "pinned": f"pass={rec.row.pass_row.number}&",
+        "pinned_only": f"pass={rec.row.pass_row.number}",
     }
 
 
