@@ -40,7 +40,8 @@
   });
   d.addEventListener('click', e => {
     const c = e.target.closest('[data-copy]'), k = e.target.closest('[data-keys]'), x = e.target.closest('dialog [data-close]');
-    if (c) { navigator.clipboard?.writeText($('code', c.parentElement).textContent.trim()); toast('Copied'); }
+    if (c) Promise.resolve(navigator.clipboard?.writeText($('code', c.parentElement).textContent.trim()) ?? Promise.reject())
+      .then(() => toast('Copied'), () => toast('Not copied: the browser does not let this page. Select the text instead.', true));
     $$('.menu[open]').forEach(m => { if (!m.contains(e.target)) m.open = false; });
     if (k && $('#keys')) { e.preventDefault(); keys(); }
     if (x) { e.preventDefault(); x.closest('dialog').close(); }
