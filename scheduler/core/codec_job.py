@@ -38,6 +38,21 @@ def job_to_document(spec: JobSpec, *, with_secrets: bool = False) -> Document:
     )
 
 
+def left_to_defaults(spec: JobSpec) -> Document:
+    """What the document leaves out because it is usual, and what holds then."""
+    usual = JobSpec(name=spec.name, command=spec.command, target=spec.target)
+    several = bool(spec.fallback_targets)
+    retries = {"max": usual.retries.max, "on": [str(after) for after in usual.retries.on]}
+    return _stated(
+        fallback_when=str(usual.fallback_when) if several and spec.fallback_when == usual.fallback_when else None,
+        on_unschedulable=str(usual.on_unschedulable) if spec.on_unschedulable == usual.on_unschedulable else None,
+        policy=str(usual.policy) if spec.policy == usual.policy else None,
+        resources={"gpus": usual.resources.gpus} if not spec.resources.gpus else None,
+        runtime=None if spec.runtime.environment_stated else {"environment": spec.runtime.environment},
+        retries=retries if spec.retries == Retries() and spec.hold_s is None else None,
+    )
+
+
 def _stated(**fields: object) -> Document:
     """The fields that say something."""
     return {name: value for name, value in fields.items() if value is not None and value != [] and value != {}}

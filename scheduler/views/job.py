@@ -5,13 +5,12 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from scheduler.forms import yaml_of
-from scheduler.services.jobs import document_for
 from scheduler.services.recorded import Recorded
 from scheduler.views.candidates import rows as candidate_rows
 from scheduler.views.decided import decided, decision_asked_for
 from scheduler.views.job_frame import Frame, frame_of, head_context, without_output
 from scheduler.views.job_pages import job_page
+from scheduler.views.newer import newer_context
 from scheduler.views.placement import placement_context
 from workers.live import is_fragment, respond
 
@@ -29,9 +28,13 @@ def live(request: HttpRequest, job_id: str) -> HttpResponse:
     if not is_fragment(request):
         return redirect("job", job_id)
     context = head_context(frame, request.user, read=int(read) if read.isdigit() else None)
-    if request.GET.get("tab") == "log":
+    tab, aside = request.GET.get("tab"), None
+    if tab == "log":
         context = without_output(context)
-    return respond(request, page="scheduler/job.html", fragment="scheduler/_live.html", context=context)
+    elif tab == "placement":
+        context, aside = {**context, **newer_context(request, frame)}, "scheduler/_candidates_newer.html"
+    live_piece = "scheduler/_live.html"
+    return respond(request, page="scheduler/job.html", fragment=live_piece, context=context, aside=aside)
 
 
 def placement(request: HttpRequest, job_id: str) -> HttpResponse:
@@ -50,14 +53,6 @@ def candidates(request: HttpRequest, job_id: str) -> HttpResponse:
     if is_fragment(request):
         return candidate_rows(request, frame.job, rec)
     return _placement_page(request, frame, rec)
-
-
-def spec(request: HttpRequest, job_id: str) -> HttpResponse:
-    """The document as submitted, and what this run was given."""
-    frame = frame_of(request.user, job_id)
-    document = document_for(request.user, frame.job)
-    context = {"document": yaml_of(document), "argv": document.get("command", [])}
-    return job_page(request, frame, "scheduler/job_spec.html", {"tab": "spec", **context})
 
 
 def _placement_page(request: HttpRequest, frame: Frame, rec: Recorded | None) -> HttpResponse:
