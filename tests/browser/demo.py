@@ -117,7 +117,11 @@ def waiting() -> Iterator[dict[str, Any]]:
     for spec in WAITING:
         for number in range(spec.get("many", 1)):
             rest = {key: value for key, value in spec.items() if key not in ("many", "name")}
-            yield {**rest, "name": f"{spec['name']}{f'-{number}' if number else ''}", "command": ["python", "train.py"]}
+            yield {
+                **rest,
+                "name": f"{spec['name']}{f'-{number}' if number else ''}",
+                "command": ["python", "train.py", "#", "sleep 3h"],
+            }
 
 
 def real(host: str) -> Iterator[dict[str, Any]]:
