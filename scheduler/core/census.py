@@ -38,6 +38,7 @@ UNKNOWN = -1
 """Stands for an unknown amount: less than any that is asked for."""
 MOST_ANSWERS = 20_000
 MOST_ENVIRONMENTS = 50
+MOST_READ = 200_000
 
 
 class Classes:
@@ -51,9 +52,21 @@ class Classes:
         self._numbers: dict[Hashable, int] = {}
         self._draw = count().__next__
         self.samples: dict[int, WorkerFacts] = {}
+        self._read: dict[int, tuple[WorkerFacts, int]] = {}
+        """Facts that were read already, by where they lie: a worker that is as it was is not read again."""
 
     def number(self, facts: WorkerFacts) -> int:
         """The number of the class."""
+        known = self._read.get(id(facts))
+        if known is not None and known[0] is facts:
+            return known[1]
+        number = self._find(facts)
+        if len(self._read) >= MOST_READ:
+            self._read.clear()
+        self._read[id(facts)] = (facts, number)
+        return number
+
+    def _find(self, facts: WorkerFacts) -> int:
         key = self._reads(facts)
         number = self._numbers.get(key)
         if number is None:

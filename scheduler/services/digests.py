@@ -8,7 +8,6 @@ each job's ten thousand candidates would not.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -25,14 +24,6 @@ def view_digest(records: FleetRecord, at: datetime) -> str:
     ahead = any(record.upcoming for record in records.values())
     seen = _spelled({name: stated(record) for name, record in records.items()})
     return sha256(seen + (at.isoformat().encode() if ahead else b"")).hexdigest()
-
-
-def given_digest(planned: Iterable[Any]) -> str:
-    """Of what was given to the jobs before, in order."""
-    digest = NOTHING
-    for one in planned:
-        digest = and_given(digest, one)
-    return digest
 
 
 def and_given(before: str, planned: Any) -> str:

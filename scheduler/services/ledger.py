@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
@@ -20,9 +20,13 @@ from scheduler.services.lease import Lease
 
 KEYFRAME_EVERY = 64
 VIEWS_KEPT = 8
+NEAR = 16
+"""So many passes back a remembered view is nearer than the last keyframe."""
 
 ViewKey = tuple[int, str]
 _views: OrderedDict[ViewKey, FleetRecord] = remembered(OrderedDict())
+_numbers: OrderedDict[ViewKey, int] = remembered(OrderedDict())
+"""Of the passes whose views are remembered."""
 
 
 @cache
@@ -67,17 +71,38 @@ def latest_pass() -> SchedulingPass | None:
 
 
 def seen_by(pass_row: SchedulingPass) -> FleetRecord:
-    """The fleet as that pass saw it: the keyframe before it and every change since, at one query."""
+    """The fleet as that pass saw it: the keyframe before it and every change since, at one or two queries."""
     records = _views.get(view_key(pass_row))
+    if records is None:
+        records = _since_another(pass_row)
     if records is None:
         keyframes = SchedulingPass.objects.filter(keyframe=True, number__lte=pass_row.number).order_by("-number")
         rows = SchedulingPass.objects.filter(
             number__lte=pass_row.number, number__gte=keyframes.values("number")[:1]
         ).order_by("number")
-        records = {}
-        for data in rows.values_list("view", flat=True):
-            records = applied(records, delta_from(data))
-        _remember(pass_row, records)
+        records = _applied_all({}, rows.values_list("view", flat=True))
+    _remember(pass_row, records)
+    return records
+
+
+def _since_another(pass_row: SchedulingPass) -> FleetRecord | None:
+    """The same from the latest view before it that is remembered, where there is one of the last passes."""
+    near = {number: key for key, number in list(_numbers.items()) if 0 < pass_row.number - number <= NEAR}
+    if not near:
+        return None
+    key = near[max(near)]
+    known = _views.get(key)
+    rows = SchedulingPass.objects.filter(number__gte=max(near), number__lte=pass_row.number).order_by("number")
+    found = list(rows.values_list("pk", "view_digest", "view", "keyframe"))
+    # Another row may have that number by now; and a keyframe says nothing of who is gone.
+    if known is None or found[0][:2] != key or any(keyframe for *_, keyframe in found[1:]):
+        return None
+    return _applied_all(known, (view for _, _, view, _ in found[1:]))
+
+
+def _applied_all(records: FleetRecord, views: Iterable[bytes | memoryview]) -> FleetRecord:
+    for data in views:
+        records = applied(records, delta_from(data))
     return records
 
 
@@ -134,5 +159,6 @@ def is_last_unfinished() -> bool:
 
 
 def _remember(row: SchedulingPass, records: FleetRecord) -> None:
-    _views[view_key(row)] = records
+    _views[view_key(row)], _numbers[view_key(row)] = records, row.number
     trim(_views, VIEWS_KEPT)
+    trim(_numbers, VIEWS_KEPT)

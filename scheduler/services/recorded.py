@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from operator import attrgetter
 
 from scheduler.core.decision import SchedulingDecision
 from scheduler.core.engine import Engine
@@ -16,12 +19,12 @@ from scheduler.memory import remembered, trim
 from scheduler.models import Decision, Job, SchedulingPass
 from scheduler.queue import entry_of
 from scheduler.records import Known, fleet_of
-from scheduler.services.digests import decision_digest, given_digest, view_digest
+from scheduler.services.digests import NOTHING, and_given, decision_digest, view_digest
 from scheduler.services.ledger import PlannedPlacement, ViewKey, placements_of, rules_revision, seen_by, view_key
 
 MOST_EXPANDED = 32
 MOST_FLEETS = 4
-MOST_TURNS = 4
+MOST_TURNS = 8
 MOST_KNOWN = 3
 """How many times as many workers as a fleet has are remembered at most."""
 
@@ -31,6 +34,9 @@ _fleets: OrderedDict[ViewKey, Fleet] = remembered(OrderedDict())
 _known: dict[str, Known] = remembered({})
 """Each worker as it was last seen: of one that is as it was, nothing is found again."""
 _digests: OrderedDict[ViewKey, str] = remembered(OrderedDict())
+_engines: OrderedDict[ViewKey, Engine] = remembered(OrderedDict())
+"""Each knows one fleet, and all of them what is known of classes of workers."""
+_plans: OrderedDict[ViewKey, Plans] = remembered(OrderedDict())
 _turns: OrderedDict[tuple[ViewKey, str], tuple[Fleet, Scene]] = remembered(OrderedDict())
 """What one pass saw, less what it had given by then: jobs that got nothing share it."""
 _engine = Engine()
@@ -52,6 +58,19 @@ class Recorded:
     """It was made again from the same things and says the same of every candidate; figures too under `same_rules`."""
     same_rules: bool
     """Whether the rules are still those that decided; then it is what was decided, byte for byte."""
+
+
+class Plans:
+    """What a pass meant to give, in order, with the digest of what had been given before each."""
+
+    def __init__(self, planned: Sequence[PlannedPlacement]) -> None:
+        self._planned = planned
+        self._digests = list(accumulate(planned, and_given, initial=NOTHING))
+
+    def before(self, position: int) -> tuple[Sequence[PlannedPlacement], str]:
+        """What jobs before that place in the queue were given, and its digest."""
+        count = bisect_left(self._planned, position, key=attrgetter("position"))
+        return self._planned[:count], self._digests[count]
 
 
 def recorded(job: Job) -> Recorded | None:
@@ -86,8 +105,7 @@ def view_seen_by(pass_row: SchedulingPass) -> Fleet:
 def _expand(row: Decision) -> Recorded:
     pass_row = row.pass_row
     entry = entry_of(row.job, holders=row.holders, failed_on=row.failed_on)
-    before = [planned for planned in placements_of(pass_row) if planned.position < row.position]
-    given = given_digest(before)
+    before, given = _planned_in(pass_row).before(row.position)
     fleet, scene = _turn(entry, pass_row, before, given)
     decision = scene.decided()
     digest = decision_digest(view=_digest_of(pass_row), given=given, entry=entry, decision=decision)
@@ -110,10 +128,28 @@ def _turn(
     found = _turns.get(key)
     if found is None:
         fleet = fleet_after(before, view_seen_by(pass_row))
-        found = _turns[key] = fleet, Scene(entry, fleet, engine=_engine)
+        found = _turns[key] = fleet, Scene(entry, fleet, engine=_engine_of(pass_row))
         trim(_turns, MOST_TURNS)
     fleet, scene = found
     return fleet, scene.beside(entry)
+
+
+def _engine_of(pass_row: SchedulingPass) -> Engine:
+    key = view_key(pass_row)
+    engine = _engines.get(key)
+    if engine is None:
+        engine = _engines[key] = _engine.beside()
+        trim(_engines, MOST_FLEETS)
+    return engine
+
+
+def _planned_in(pass_row: SchedulingPass) -> Plans:
+    key = view_key(pass_row)
+    plans = _plans.get(key)
+    if plans is None:
+        plans = _plans[key] = Plans(placements_of(pass_row))
+        trim(_plans, MOST_FLEETS)
+    return plans
 
 
 def _digest_of(pass_row: SchedulingPass) -> str:

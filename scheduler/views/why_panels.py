@@ -13,6 +13,7 @@ from scheduler.services.recorded import Recorded
 from scheduler.services.whys import grounds_of
 from scheduler.views.check_panel import checks_context
 from scheduler.views.job_funnel import funnel_context
+from scheduler.views.job_groups import groups_context
 from scheduler.views.job_panels import panels_context
 from workers.moments import now
 
@@ -30,4 +31,7 @@ def whys_or_their_place(request: HttpRequest, job: Job, rec: Recorded, around: d
 def whys_context(request: HttpRequest, job: Job, rec: Recorded) -> dict[str, Any]:
     """What `_whys.html` shows."""
     grounds = grounds_of(rec, job, user=request.user, now=now())
-    return {**checks_context(request, job, rec), **funnel_context(rec), **panels_context(job, rec, grounds)}
+    return {
+        **checks_context(request, job, rec), **funnel_context(rec), **panels_context(job, rec, grounds),
+        **groups_context(rec),
+    }  # fmt: skip
