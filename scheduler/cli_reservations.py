@@ -1,4 +1,4 @@
-"""`gpulayer reservation list`, `add`, `end`: keep workers for somebody. Over HTTP; no Django here."""
+"""`gpulayer reservation list`, `add`, `change`, `end`: keep workers for somebody. Over HTTP; no Django here."""
 
 from __future__ import annotations
 
@@ -130,12 +130,49 @@ def add(
     if as_json:
         write_json(made)
         return
-    until = f"until {in_utc(datetime.fromisoformat(made['ends_at']))}" if made["ends_at"] else "without an end"
-    click.echo(f"r-{made['id']} keeps {made['worker']} for {made['holder']} {until}")
+    _say_kept(made)
     if made["waits_for"]:
         click.echo(
             f"it begins when {', '.join(task['job_id'] for task in made['waits_for'])} ended; nothing is stopped"
         )
+
+
+@reservation.command()
+@click.argument("number", type=_Number(), metavar="RESERVATION")
+@click.option(
+    "--until", "end", metavar="TIME", help="When it ends: a time such as 2026-12-01T18:00, or never."
+)
+@click.option("--lasting", "seconds", type=DURATION, help="Instead of --until: how long from now, as 90min, 4h, 2d.")
+@click.option("--zone", help="The zone of that time, such as Europe/Berlin.  [default: this machine's]")
+@click.option("--note", help="Why; shown to everybody.")
+@click.option("--end-first", type=_Number(), multiple=True, help="Another reservation that is ended for it.")
+@AS_JSON
+def change(
+    number: int, end: str | None, seconds: int | None, zone: str | None, note: str | None, end_first: tuple[int, ...],
+    as_json: bool,
+) -> None:  # fmt: skip
+    """Change the end or the note of a reservation that is not over; what is not said stays.
+
+    \b
+    Examples:
+      gpulayer reservation change r-41 --lasting 2h
+      gpulayer reservation change r-41 --until never --note "longer than planned"
+    """
+    if end and seconds:
+        raise click.UsageError("say either --until or --lasting")
+    if end is None and seconds is None and note is None:
+        raise click.UsageError("say what is to be different: --until, --lasting or --note")
+    document: Document = {"end_first": list(end_first), **({} if note is None else {"note": note})}
+    if seconds:
+        document["ends_at"] = (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat()
+    elif end:
+        instant = None if end == "never" else _instant(end, zone, "--until")
+        document["ends_at"] = instant.isoformat() if instant else None
+    changed = connect().patch(f"reservations/{number}", document)
+    if as_json:
+        write_json(changed)
+        return
+    _say_kept(changed)
 
 
 @reservation.command()
@@ -153,6 +190,11 @@ def end(number: int, as_json: bool) -> None:
         write_json(ended)
     else:
         click.echo(f"r-{number} is over" + (f": {ended['ended_cause']}" if ended["ended_cause"] else ""))
+
+
+def _say_kept(kept: Document) -> None:
+    until = f"until {in_utc(datetime.fromisoformat(kept['ends_at']))}" if kept["ends_at"] else "without an end"
+    click.echo(f"r-{kept['id']} keeps {kept['worker']} for {kept['holder']} {until}")
 
 
 def _row(each: Document) -> tuple[object, ...]:

@@ -13,13 +13,14 @@ from django.utils import timezone
 
 from scheduler.models import Reservation
 from scheduler.services.reservation_rows import CHOICES, Phase, ReservationRow, in_phase, matching, rows_for
-from scheduler.views.reservation_form import KINDS
+from scheduler.views.reservation_form import KINDS, ReservationForm
 from scheduler.views.reservation_timeline import RANGES, first_instant, timeline
 from workers.devices import devices_words
 from workers.live import respond
 from workers.local_time import offset, said
 from workers.models import Worker
 from workers.paging import asked_of, by_key, link
+from workers.roles import is_operator
 
 FILTERS = ("state", "q", "kind", "range", "at")
 NAMED = 2
@@ -53,6 +54,7 @@ def reservation_list(request: HttpRequest) -> HttpResponse:
         "page": page.map(lambda row: _shown(shown[row.pk], now, zone)), "filtered": bool(asked.get("q") or kind),
         "none_at_all": not page.rows and not Reservation.objects.exists(),
         **_picture(asked, page.rows, now, zone, request.user),
+        **({"form": ReservationForm(), "offset": offset(now, zone)} if is_operator(request.user) else {}),
     }  # fmt: skip
     return respond(
         request, page="scheduler/reservations.html", fragment="scheduler/_reservations.html", context=context

@@ -29,6 +29,36 @@ def test_a_worker_is_reserved_listed_and_given_back(cli, a_machine):
     assert cli.json("reservation", "list", "--state", "over")[0]["ended_cause"] == "ended early"
 
 
+def test_the_end_and_the_note_are_changed(cli, a_machine):
+    worker = a_machine("gpu-07")
+    kept = a_reservation(worker, "user:noa", starts_at=timezone.now(), note="tests")
+    said = cli("reservation", "change", f"r-{kept.pk}", "--lasting", "2h").output
+    assert re.match(rf"r-{kept.pk} keeps gpu-07 for user:noa until \S+ \S+ UTC", said)
+    kept.refresh_from_db()
+    assert timedelta(hours=1, minutes=55) < kept.ends_at - timezone.now() <= timedelta(hours=2)
+    assert kept.note == "tests"
+    changed = cli.json("reservation", "change", str(kept.pk), "--until", "never", "--note", "longer")
+    assert (changed["ends_at"], changed["note"]) == (None, "longer")
+    changed = cli.json(
+        "reservation", "change", str(kept.pk), "--until", "2031-12-01T10:00", "--zone", "Europe/Berlin"
+    )  # fmt: skip
+    assert datetime.fromisoformat(changed["ends_at"]).hour == 9
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "say what is to be different: --until, --lasting or --note"),
+        (["--until", "2031-01-01", "--lasting", "2h"], "say either --until or --lasting"),
+        (["--until", "soon"], "expected a date and time such as"),
+    ],
+)
+def test_a_change_that_is_none_is_told_before_anything_is_sent(without_server, words, told):
+    result = without_server("reservation", "change", "r-1", *words)
+    assert result.exit_code == 2
+    assert told in " ".join(result.output.split())
+
+
 def test_times_are_read_in_a_zone(cli, a_machine):
     a_machine("gpu-07")
     words = ["reservation", "add", "gpu-07", "--for", "team:vision", "--zone", "Europe/Berlin"]
