@@ -8,14 +8,18 @@ from typing import Any
 import click
 
 from gpulayer_site.client import Failure, People
+from scheduler.cli_hint import Hint, give
 from scheduler.cli_logs import ENDED, POLL_SECONDS, LogCopy
 from scheduler.cli_paths import job_path
 
 TIMED_OUT, NEVER_RAN, CANCELLED, LEFT = 124, 125, 130, 130
 
 
-def follow(people: People, job_id: str, *, with_log: bool) -> dict[str, Any]:
-    """Wait for the job's end, telling what changes on standard error; the answer is the job then."""
+def follow(people: People, job_id: str, *, with_log: bool, hint: Hint | None = None) -> dict[str, Any]:
+    """Wait for the job's end, telling what changes on standard error; the answer is the job then.
+
+    `hint` is asked with each news until it has something to say.
+    """
     copy, told = LogCopy(people, job_id), ""
     try:
         while True:
@@ -27,6 +31,7 @@ def follow(people: People, job_id: str, *, with_log: bool) -> dict[str, Any]:
             if news != told:
                 click.echo(news, err=True)
                 told = news
+                hint = give(hint, people, found)
             if over:
                 return found
             if with_log:

@@ -13,6 +13,7 @@ import click
 from gpulayer_site.client import FAILED, Failure, People, connect
 from gpulayer_site.terminal import write_json
 from scheduler.cli_follow import ENDED, LEFT, POLL_SECONDS, page_of
+from scheduler.cli_hint import Hint, give, hint_for
 from scheduler.cli_options import DURATION, put_into, where_it_may_run
 from scheduler.cli_paths import job_path
 from scheduler.core.words import in_utc
@@ -49,7 +50,7 @@ def hold(ctx: click.Context, seconds: int | None, detach: bool, as_json: bool, *
     if not as_json:
         click.echo(f"{made['job_id']} submitted: {page_of(people, made)}", err=True)
     if not detach:
-        made = _until_held(people, made["job_id"])
+        made = _until_held(people, made["job_id"], hint_for({}, asked))
     if as_json:
         write_json(made)
     elif detach:
@@ -93,7 +94,7 @@ def extend(job_id: str, seconds: int, as_json: bool) -> None:
         click.echo(f"{job_id} is yours until {_instant(answer['hold']['until'])}")
 
 
-def _until_held(people: People, job_id: str) -> Document:
+def _until_held(people: People, job_id: str, hint: Hint | None) -> Document:
     """The job once its devices are held. Raises Failure where that never comes."""
     told = ""
     try:
@@ -106,6 +107,7 @@ def _until_held(people: People, job_id: str) -> Document:
             if (news := f"{job_id} {found['state']}: {found['short_answer'] or ''}".removesuffix(": ")) != told:
                 click.echo(news, err=True)
                 told = news
+                hint = give(hint, people, found)
             sleep(POLL_SECONDS)
     except KeyboardInterrupt:
         click.echo(f"\n{job_id} stays in the queue; `gpulayer hold release {job_id}` ends it", err=True)

@@ -14,6 +14,7 @@ import click
 
 from gpulayer_site.client import Failure, People, connect
 from scheduler.cli_follow import LEFT, exit_as, follow, page_of, text_of
+from scheduler.cli_hint import hint_for
 from scheduler.cli_options import DURATION, PAIR, TEAM, Document, put, put_into, where_it_may_run
 from scheduler.cli_upload import upload
 from scheduler.core.errors import DocumentError
@@ -56,7 +57,9 @@ def run(
       gpulayer run --gpus 1 --gpu-memory 24 -- python train.py --epochs 3
       gpulayer run --target remote --env EPOCHS=3 --secret HF_TOKEN -- python train.py
     """
-    document = put_into(_base(spec), asked)
+    base = _base(spec)
+    hint = hint_for(base, asked)
+    document = put_into(base, asked)
     _complete(document, command, env=env, secret=secret, timeout=timeout, retries=retries, workdir=workdir)
     people = connect()
     if not (no_files or document.get("workdir") or document.get("files")):
@@ -67,7 +70,7 @@ def run(
     if detach:
         click.echo(made["job_id"])
         return
-    found = follow(people, made["job_id"], with_log=True)
+    found = follow(people, made["job_id"], with_log=True, hint=hint)
     _tell_outputs(people, found)
     exit_as(found)
 
