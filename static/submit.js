@@ -81,5 +81,10 @@
     const field = $(`#f-${x.id.slice(5)}`), wrong = !!$('.invalid-feedback', x);
     if (field?.matches('input,textarea,select')) { field.classList.toggle('is-invalid', wrong); wrong ? field.setAttribute('aria-invalid', 'true') : field.removeAttribute('aria-invalid'); }
   }));
-  setInterval(() => { if (!d.hidden) draft.dispatchEvent(new CustomEvent('renew')); }, 15000);
+  setInterval(async () => {
+    const seen = $('#preview')?.dataset.seen;
+    if (d.hidden || !seen) return;
+    const answer = await fetch(`${draft.getAttribute('hx-post')}?seen=${seen}`).catch(() => null);
+    if (answer?.status === 205) draft.dispatchEvent(new CustomEvent('renew'));
+  }, 15000);
 })();

@@ -1,7 +1,7 @@
 """What would become of a job that is not submitted: decided by the same engine over what the latest pass saw.
 
-Nothing is written. The view is made once for each pass that somebody asks about; a decision over it costs
-milliseconds, also for ten thousand workers.
+Nothing is written. The view is made once and shared by all who ask; a decision over it costs milliseconds, also for ten
+thousand workers.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from datetime import datetime, timedelta
 from threading import Lock
 from time import perf_counter
 from typing import Any
+
+from django.db.models import QuerySet
 
 from scheduler.core.decision import Outcome, SchedulingDecision
 from scheduler.core.engine import Engine
@@ -29,31 +31,40 @@ from scheduler.core.why_words import gang_sentence, relaxations_lead
 from scheduler.core.words import Clock
 from scheduler.core.would import would
 from scheduler.memory import remembered, trim
-from scheduler.models import Job, JobState, PassState, SchedulingPass
+from scheduler.models import Event, Job, JobState, PassState, SchedulingPass
 from scheduler.queue import holders_of
 from scheduler.services.ledger import placements_of, view_key
 from scheduler.services.rollups import left_by
 from scheduler.services.seen_fleet import seen_by
 from scheduler.services.visibility import told_to
+from scheduler.snapshot import take_fleet
 
 NOT_A_JOB = "new"
 """Stands for the id that a job gets when it is submitted."""
 MOST_KEPT = 2
 MOST_CAUSES = 6
 
+RECENT = timedelta(minutes=1)
+"""While something waits, passes say at least this often that they saw the same."""
+FRESH = timedelta(seconds=5)
+"""For so long the fleet of now is not looked at again."""
+
 Key = tuple[object, frozenset[str]]
+NOW: Key = ("now", frozenset())
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The fleet after the latest complete pass, and the engine that knows it."""
+    """A fleet as somebody saw it, and the engine that knows it."""
 
-    pass_: SchedulingPass
     fleet: Fleet
     engine: Engine
+    seen_at: datetime
+    pass_number: int | None
+    """None: no pass saw it; it was looked at for this."""
 
     def scene(self, entry: QueueEntry) -> Scene:
-        """This job at the end of that pass."""
+        """This job on it."""
         return Scene(entry, self.fleet, engine=self.engine)
 
 
@@ -61,7 +72,7 @@ class View:
 class Preview:
     """The answer, and everything that is shown beside it."""
 
-    pass_number: int
+    pass_number: int | None
     seen_at: datetime
     outcome: Outcome
     answer: Answer
@@ -91,21 +102,50 @@ _views: OrderedDict[Key, View] = remembered(OrderedDict())
 _one_at_a_time = Lock()
 
 
-def latest_view() -> View | None:
-    """What the latest complete pass saw, less what it gave; None before the first. Two queries, once it is known."""
-    row = SchedulingPass.objects.filter(state=PassState.COMPLETE).order_by("-number").first()
-    if row is None:
-        return None
+def latest_view(now: datetime) -> View:
+    """What the latest complete pass saw, less what it gave, while passes look at a queue; else the fleet of now.
+
+    Where nobody waits no pass is recorded, and the latest one may have seen what is long gone.
+    """
+    row = _complete().first()
+    with _one_at_a_time:
+        if row is None or now - row.confirmed_at > RECENT or not Job.objects.filter(state=JobState.QUEUED).exists():
+            return _of_now(now)
+        return _of_pass(row)
+
+
+def view_mark() -> str:
+    """Says whether a view may have changed since: another pass, or something that happened. Two queries."""
+    number = _complete().values_list("number", flat=True).first()
+    event = Event.objects.order_by("-pk").values_list("pk", flat=True).first()
+    return f"{number or 0}-{event or 0}"
+
+
+def _complete() -> QuerySet[SchedulingPass]:
+    return SchedulingPass.objects.filter(state=PassState.COMPLETE).order_by("-number")
+
+
+def _of_pass(row: SchedulingPass) -> View:
     waiting = _still_waiting(row)
     key = (view_key(row), waiting)
-    with _one_at_a_time:
-        found = _views.get(key)
-        if found is None:
-            known = next(reversed(_views.values()), None)
-            engine = known.engine.beside() if known else Engine()
-            found = _views[key] = View(row, left_by(row, set(waiting)), engine)
-            trim(_views, MOST_KEPT)
-    return replace(found, pass_=row)
+    if key not in _views:
+        _views[key] = View(left_by(row, set(waiting)), _engine(), row.confirmed_at, row.number)
+        trim(_views, MOST_KEPT)
+    return replace(_views[key], seen_at=row.confirmed_at)
+
+
+def _of_now(now: datetime) -> View:
+    found = _views.get(NOW)
+    if found is None or not timedelta(0) <= now - found.seen_at < FRESH:
+        found = _views[NOW] = View(take_fleet(now=now).fleet(), _engine(), now, None)
+        trim(_views, MOST_KEPT)
+    return found
+
+
+def _engine() -> Engine:
+    """One that knows of classes of workers what the last one did."""
+    known = next(reversed(_views.values()), None)
+    return known.engine.beside() if known else Engine()
 
 
 def _still_waiting(row: SchedulingPass) -> frozenset[str]:
@@ -125,11 +165,11 @@ def preview(spec: JobSpec, view: View, *, user: Any, team: str, clock: Clock) ->
         decision = view.engine.begin(view.fleet.workers).decide(entry)
         scene = view.scene(entry)
         found, checks = relaxations(scene), within_the_targets(scene)
-        seen_at, placed = view.pass_.confirmed_at, decision.outcome is Outcome.PLACED
+        seen_at, placed = view.seen_at, decision.outcome is Outcome.PLACED
         ends_at = seen_at + timedelta(seconds=spec.hold_s) if spec.hold_s else None
         never = decision.outcome is Outcome.UNSCHEDULABLE
         return Preview(
-            pass_number=view.pass_.number,
+            pass_number=view.pass_number,
             seen_at=seen_at,
             outcome=decision.outcome,
             answer=_told(would(entry, decision, ends_at=ends_at, clock=clock), user),

@@ -19,7 +19,7 @@ from scheduler.models import Job
 from scheduler.packing import megabytes
 from scheduler.services.copies import document_to_clone, left_out
 from scheduler.services.jobs import Origin, submit_job
-from scheduler.services.preview import latest_view
+from scheduler.services.preview import latest_view, view_mark
 from scheduler.services.teams import choices_for
 from scheduler.services.visibility import seen_by
 from scheduler.views import submit_preview as beside
@@ -63,7 +63,13 @@ def submit(request: HttpRequest) -> HttpResponse:
 
 
 def check(request: HttpRequest) -> HttpResponse:
-    """What the draft says so far, what is wrong with it and what would become of it, as pieces of the page."""
+    """What the draft says so far, what is wrong with it and what would become of it, as pieces of the page.
+
+    A GET only tells whether something has happened since the fleet was seen that a page was made from.
+    """
+    if request.method == "GET":
+        mark = request.GET.get("seen")
+        return redirect("submit") if mark is None else HttpResponse(status=204 if mark == view_mark() else 205)
     draft, yaml = checked(draft_of(request)), is_yaml(request)
     if not is_fragment(request):
         return _page(request, draft, yaml=yaml, told=True)
@@ -120,7 +126,7 @@ def _changed_over(request: HttpRequest, draft: Draft, to: str) -> HttpResponse:
 
 def _applied(request: HttpRequest, draft: Draft, key: str) -> HttpResponse:
     """The draft with what one of the lines under the answer says; unchanged where there is no such line any more."""
-    found, spec = beside.previewed(request, draft, latest_view(), _team(request)), placeable(draft)
+    found, spec = beside.previewed(request, draft, latest_view(now()), _team(request)), placeable(draft)
     if found is not None and spec is not None:
         for line in beside.applies(spec, found):
             if line.key == key:
@@ -152,24 +158,26 @@ def _page(request: HttpRequest, draft: Draft, *, yaml: bool, told: bool = False,
 
 def _context(request: HttpRequest, draft: Draft, *, yaml: bool) -> dict[str, Any]:
     """What page and pieces have in common."""
-    view, teams = latest_view(), _teams(request, draft.carried.earlier)
+    mark = view_mark()
+    view, teams = latest_view(now()), _teams(request, draft.carried.earlier)
     found = beside.previewed(request, draft, view, teams["team"])
     command = draft.form.fields["command"].text
     missing = [] if yaml else [problem for problem in draft.problems if _is_missing(draft, problem)]
     return {
         "form": draft.form,
+        "mark": mark,
         "text": draft.text,
         "yaml": yaml,
         "shell": shell_of(command),
         "wrapped": wrapped_words(command),
-        "problems": list(_with_lines(draft)) if yaml else [one for one in draft.problems if one not in missing],
+        "problems": _with_lines(draft) if yaml else [one for one in draft.problems if one not in missing],
         "missing": [_label_of(draft, problem) for problem in missing],
         "hints": beside.hints_of(draft.form, found),
         "button": beside.button_words(draft.form, found),
         "copies": _copies(request, draft, teams["team"] if teams["teams"] else None),
         **teams,
         **beside.choices_context(draft.form, view),
-        **beside.preview_context(draft, found, view),
+        **beside.preview_context(draft, found),
     }
 
 
@@ -192,10 +200,14 @@ def _label_of(draft: Draft, problem: Problem) -> str:
     return bound.field.label.lower() if bound else problem.path
 
 
-def _with_lines(draft: Draft) -> Iterable[dict[str, Any]]:
-    for problem in draft.problems:
-        yield {"line": line_of(draft.text, problem.path), "path": problem.path, "found": problem.found,
-               "expected": problem.expected}  # fmt: skip
+def _with_lines(draft: Draft) -> list[dict[str, Any]]:
+    """The problems of a text by their lines; what stands nowhere in it is last."""
+    told = [
+        {"line": line_of(draft.text, problem.path), "path": problem.path, "found": problem.found,
+         "expected": problem.expected}
+        for problem in draft.problems
+    ]  # fmt: skip
+    return sorted(told, key=lambda one: one["line"] or len(draft.text))
 
 
 def _team(request: HttpRequest) -> str:

@@ -61,20 +61,20 @@ class Place:
     boxes: tuple[DeviceBox, ...]
 
 
-def previewed(request: HttpRequest, draft: Draft, view: View | None, team: str) -> Preview | None:
-    """The answer of now; None where nothing can be decided of the draft, or no pass has seen a fleet yet."""
+def previewed(request: HttpRequest, draft: Draft, view: View, team: str) -> Preview | None:
+    """The answer of now; None where nothing can be decided of the draft."""
     spec = placeable(draft)
-    if spec is None or view is None:
+    if spec is None:
         return None
     clock = partial(minute, now=now())
     return preview(spec, view, user=user_of(request), team=team, clock=clock)
 
 
-def preview_context(draft: Draft, found: Preview | None, view: View | None) -> dict[str, Any]:
+def preview_context(draft: Draft, found: Preview | None) -> dict[str, Any]:
     """What `_preview.html` and the bar with the button show."""
     spec = placeable(draft)
     if found is None or spec is None:
-        return {"preview": None, "no_pass": view is None}
+        return {"preview": None}
     return {
         "preview": found,
         "tone": TONES.get(found.answer.state, ("wait", "clock")),
@@ -119,15 +119,14 @@ def hints_of(form: SubmitForm, found: Preview | None) -> dict[str, tuple[str, bo
     }
 
 
-def choices_context(form: SubmitForm, view: View | None) -> dict[str, Any]:
+def choices_context(form: SubmitForm, view: View) -> dict[str, Any]:
     """What targets and environments there are to choose from, with the number of their workers."""
-    there = known(view) if view else Known({}, {})
+    there = known(view)
     chosen = targets(form)
     return {
         "targets": [(target, there.targets.get(target, 0)) for target in chosen],
         "addable": [(target, there.targets.get(target, 0)) for target in addable(form)],
         "environments": list(_environments(form.fields["environment"].text, chosen, there)),
-        "counted": view is not None,
         "counted_for": ",".join(chosen),
     }
 
