@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 R = TypeVar("R")
 S = TypeVar("S")
@@ -47,7 +47,7 @@ def asked_of(data: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
 def by_key(
     queryset: QuerySet[Any], field: str, asked: Mapping[str, str], *, number: bool = False, descending: bool = False
 ) -> Page[Any]:
-    """One page of rows ordered by a unique field, after or before the key that is asked for. Three queries.
+    """One page of rows ordered by a unique field, after or before the key that is asked for. Two queries.
 
     `asked` is the whole query string, whose `after` and `before` count here and whose other parts go on in the links.
     `number`: the field is one; a key that is none counts as not asked for.
@@ -60,15 +60,18 @@ def by_key(
     else:
         start = _beyond(queryset, field, after, less=descending) if after else queryset
         rows = list(start.order_by(forward + field)[:ROWS])
-    return _page(queryset, field, rows, kept, descending=descending)
+    return _page(queryset, field, rows, kept, descending=descending, at_start=not (after or before))
 
 
-def _page(queryset: QuerySet[Any], field: str, rows: list[Any], kept: dict[str, str], *, descending: bool) -> Page[Any]:
-    total = queryset.count()
+def _page(
+    queryset: QuerySet[Any], field: str, rows: list[Any], kept: dict[str, str], *, descending: bool, at_start: bool
+) -> Page[Any]:
     if not rows:
-        return Page((), 0, total, "", "")
+        return Page((), 0, queryset.count(), "", "")
     start, end = str(getattr(rows[0], field)), str(getattr(rows[-1], field))
-    earlier = _beyond(queryset, field, start, less=not descending).count()
+    before = Count("pk", filter=_further(field, start, less=not descending))
+    counted = {"total": queryset.count()} if at_start else queryset.aggregate(total=Count("pk"), earlier=before)
+    total, earlier = counted["total"], counted.get("earlier", 0)
     return Page(
         rows=tuple(rows),
         first=earlier + 1,
@@ -79,7 +82,11 @@ def _page(queryset: QuerySet[Any], field: str, rows: list[Any], kept: dict[str, 
 
 
 def _beyond(queryset: QuerySet[Any], field: str, key: str, *, less: bool) -> QuerySet[Any]:
-    return queryset.filter(Q(**{f"{field}__{'lt' if less else 'gt'}": key}))
+    return queryset.filter(_further(field, key, less=less))
+
+
+def _further(field: str, key: str, *, less: bool) -> Q:
+    return Q(**{f"{field}__{'lt' if less else 'gt'}": key})
 
 
 def _key(text: str, *, number: bool) -> str:

@@ -9,7 +9,6 @@ from django.db.models import (
     Case,
     CharField,
     Count,
-    Exists,
     F,
     IntegerField,
     OuterRef,
@@ -48,6 +47,8 @@ STATES: Mapping[str, tuple[str, Q]] = {
 FREE = {"1": "≥ 1 free", "2": "≥ 2 free", "4": "≥ 4 free", "8": "≥ 8 free"}
 """How many devices are to be free -> heading."""
 SORTS = {"name": "By name", "free": "Most free first", "newest": "Newest first"}
+MOST_NAMED = 5_000
+"""Databases bound the length of a list."""
 FIGURES = 5
 """Of the largest number of devices that a place in the order has room for."""
 
@@ -77,14 +78,15 @@ def found_workers(*, state: str, q: str, tier: str, free: str = "", jobs_too: bo
 
 
 def _words(q: str, *, jobs_too: bool) -> Q:
+    """Looked for once, as long as not too many are found: the list asks for its rows, and for their number."""
     key, equals, value = q.partition("=")
     label = Q(key=key, value__icontains=value) if equals else Q(key__icontains=q) | Q(value__icontains=q)
-    devices = Device.objects.filter(worker=OuterRef("pk"), model__icontains=q)
-    labels = Label.objects.filter(label, worker=OuterRef("pk"))
-    found = Q(name__icontains=q) | Q(Exists(devices)) | Q(Exists(labels))
+    devices, labels = Device.objects.filter(model__icontains=q), Label.objects.filter(label)
+    found = Q(name__icontains=q) | Q(pk__in=devices.values("worker")) | Q(pk__in=labels.values("worker"))
     if jobs_too:
         found |= Q(pk__in=Worker.objects.filter(tasks__released_at=None, tasks__attempt__job__job_id=q).values("pk"))
-    return found
+    keys = list(live_workers().filter(found).values_list("pk", flat=True)[: MOST_NAMED + 1])
+    return Q(pk__in=keys) if len(keys) <= MOST_NAMED else found
 
 
 def with_free(workers: QuerySet[Worker]) -> QuerySet[Any]:

@@ -146,6 +146,7 @@ class Task(models.Model):
         indexes = [
             models.Index(fields=["worker"], condition=Q(released_at__isnull=True), name="task_unreleased"),
             models.Index(fields=["worker", "state"], name="task_by_worker_and_state"),
+            models.Index(fields=["attempt"], condition=Q(state=TaskState.UNKNOWN), name="task_silent"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["attempt", "rank"], name="one_task_per_rank"),

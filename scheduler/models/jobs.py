@@ -74,6 +74,8 @@ class Job(models.Model):
             models.Index(fields=["owner", "id"], name="job_by_owner"),
             models.Index(fields=["team", "id"], name="job_by_team"),
             models.Index(fields=["state", "id"], name="job_by_state"),
+            models.Index(fields=["finished_at"], name="job_by_end"),
+            models.Index(fields=["hold_until"], condition=Q(hold_until__isnull=False), name="job_holds"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["owner", "idempotency_key"], name="one_job_per_idempotency_key"),

@@ -13,6 +13,7 @@ from scheduler.models import Job, JobState, Task, TaskState
 from scheduler.models.decisions import Outcome
 from scheduler.models.jobs import JOB_OVER
 from scheduler.services.visibility import is_job_id
+from workers.models import Worker
 
 RECENTLY = timedelta(hours=1)
 GOING = (JobState.ASSIGNED, JobState.RUNNING, JobState.CANCELLING)
@@ -28,6 +29,8 @@ FILTERS: Mapping[str, str] = {
 NEVER = "never"
 """The reason of all that never fit, whatever they lack."""
 MOST_REASONS = 24
+MOST_NAMED = 500
+"""Databases bound the length of a list."""
 
 _SILENT = Task.objects.filter(state=TaskState.UNKNOWN, released_at__isnull=True)
 """Tasks of which nobody knows whether they still run."""
@@ -103,6 +106,10 @@ def _kept_by(reason: str) -> Q:
 
 def _named(words: str) -> Q:
     """By name, by a worker it is or was on, or by its id."""
-    on_worker = Task.objects.filter(worker__name__icontains=words).values("attempt__job")
-    found = Q(name__icontains=words) | Q(pk__in=on_worker)
+    found = Q(name__icontains=words)
+    hosts = list(Worker.objects.filter(name__icontains=words).values_list("pk", flat=True)[: MOST_NAMED + 1])
+    if len(hosts) > MOST_NAMED:
+        found |= Q(pk__in=Task.objects.filter(worker__name__icontains=words).values("attempt__job"))
+    elif hosts:
+        found |= Q(pk__in=Task.objects.filter(worker__in=hosts).values("attempt__job"))
     return found | Q(job_id=words.lower()) if is_job_id(words.lower()) else found

@@ -55,6 +55,7 @@ class Device(models.Model):
 
     class Meta:
         ordering = ("worker", "index")
+        indexes = [models.Index(fields=["worker"], condition=Q(healthy=False), name="device_unhealthy")]
         constraints = [
             models.UniqueConstraint(fields=["worker", "uuid"], name="one_device_per_uuid"),
             models.UniqueConstraint(fields=["worker", "index"], condition=Q(present=True), name="one_device_per_index"),
