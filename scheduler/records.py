@@ -162,7 +162,7 @@ def _devices_now(record: WorkerRecord, devices: tuple[DeviceView, ...] | None) -
 
 def _device_now(device: DeviceView, change: DeviceRecord | None, usual: bool | None) -> DeviceView:
     if change is None:
-        return replace(device, healthy=usual)
+        return device if device.healthy is usual else replace(device, healthy=usual)
     reserved_for, until = device.reserved_for, device.reserved_until
     if change.reserved_for is not None:
         reserved_for, until = change.reserved_for, _instant(change.reserved_until)
