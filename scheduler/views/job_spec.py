@@ -70,4 +70,5 @@ def _indented(value: Mapping[str, Any], usual: Mapping[str, Any]) -> Iterator[Li
 
 def _marked(text: str, remark: str, *, before: str = "") -> Iterator[Line]:
     for line in text.splitlines():
-        yield before + line, ", ".join(filter(None, (REMARKS.get(line.partition(":")[0].strip(), ""), remark)))
+        said = (REMARKS.get(line.partition(":")[0].strip(), ""), "" if line.endswith(":") else remark)
+        yield before + line, ", ".join(filter(None, said))
