@@ -85,6 +85,11 @@ def difference(
     )
 
 
+def changed_count(first: SchedulingDecision, last: SchedulingDecision) -> int:
+    """How many candidates have another verdict or other codes in the later one."""
+    return len(_changed_workers(first, last))
+
+
 def _changed_workers(first: SchedulingDecision, last: SchedulingDecision) -> set[str]:
     """By sets where both saw the same workers; else one by one."""
     before, after = first.evidence, last.evidence

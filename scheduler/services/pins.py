@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from scheduler.models import Decision, Job, SchedulingPass
+from scheduler.models import Decision, Job, Kept, SchedulingPass
+from scheduler.services.history import EVERY
 
 
 def decision_at(job: Job, number: int) -> Decision | None:
-    """What held at the pass of that number; None before the first decision. Two queries at most.
+    """What held at the pass of that number; None before the first decision. Three queries at most.
 
     A pass that changes nothing writes nothing, and one that changes only figures writes over those of the pass before:
-    then the decision is the one in force, with the figures that are kept of it.
+    then the decision is the one in force, with the figures that are kept of it. Where a decision was replaced within
+    the minute, it is the one that took its place.
     """
     rows = Decision.objects.filter(job=job).select_related("pass_row", "job")
     before = rows.filter(pass_row__number__lte=number).order_by("-pass_row__number").first()
     if before is not None and before.pass_row.number == number:
         return before
     after = rows.filter(pass_row__number__gt=number).order_by("pass_row__number").first()
-    return after if after is not None and _held_at(after, number) else before
+    return after if after is not None and _stands_for(after, before, number) else before
 
 
-def _held_at(row: Decision, number: int) -> bool:
-    """Whether a decision whose figures are those of a later pass had been made by the pass of that number.
+def _stands_for(after: Decision, before: Decision | None, number: int) -> bool:
+    """Whether a later decision is what is kept of the pass of that number.
 
-    Where that pass is kept no longer, it had: pages name only passes whose figures a decision had then.
+    Its figures were brought up to date since, or it took the place of one that was made within a minute of the one
+    before. Where that pass is kept no longer it does: pages name only passes whose figures a decision had then.
     """
-    if not row.refreshed:
-        return False
     started = SchedulingPass.objects.filter(number=number).values_list("started_at", flat=True).first()
-    return started is None or row.made_at <= started
+    if started is None or after.refreshed:
+        return started is None or after.made_at <= started
+    return before is not None and after.kept == Kept.CHANGE and started - before.made_at < EVERY

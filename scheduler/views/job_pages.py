@@ -9,6 +9,7 @@ from django.shortcuts import render
 
 from scheduler.services.recorded import Recorded
 from scheduler.views.job_frame import Frame, head_context
+from scheduler.views.newer import reading
 from workers.live import live_fragment
 
 
@@ -17,5 +18,7 @@ def job_page(
 ) -> HttpResponse:
     """A page of this job around what `template` shows; `read` is the decision that it speaks of."""
     head = head_context(frame, request.user, read=read.row.pk if read else None)
+    if read is not None:
+        head |= reading(read)
     head_html, _ = live_fragment(request, "scheduler/_live.html", head)
     return render(request, template, {**head, **context, "live": head_html})

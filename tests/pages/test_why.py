@@ -160,7 +160,7 @@ class TestOfOthers:
 class TestEveryCheck:
     def test_is_counted_by_groups_of_workers(self, page, taken):
         _, waiting, _ = taken
-        html = text(page, f"/jobs/{waiting.job_id}")
+        html = text(page, f"/jobs/{waiting.job_id}/checks?by=gpu")
         table = plain(html[html.index('<table class="mx') : html.index("</table>", html.index('<table class="mx'))])
         assert "All 2 1 × Tesla T4 1 2 × NVIDIA A100-SXM4-80GB 1 Only blocker" in table
         assert "2 GPUs 1 all 1 ✓ 1" in table
@@ -181,16 +181,23 @@ class TestEveryCheck:
     @pytest.mark.parametrize("by", ["colour", "label:", "label:a%00b", "label:" + "x" * 300, "worker"])
     def test_what_is_no_grouping_counts_as_not_asked(self, page, taken, by):
         _, waiting, _ = taken
-        assert '<option value="gpu" selected>' in text(page, f"/jobs/{waiting.job_id}/checks?by={by}", **HTMX)
+        url = f"/jobs/{waiting.job_id}/checks?by={by}"
+        assert '<option value="worker" selected>' in text(page, url, **HTMX), "of few workers"
+        many_workers(9)
+        a_pass(at=timezone.now() + timedelta(seconds=90))
+        assert '<option value="gpu" selected>' in text(page, url, **HTMX), "of more"
 
 
 class TestOneWorker:
     def test_is_a_page_of_its_own_that_candidates_lead_to(self, page, taken):
         _, waiting, _ = taken
-        (link,) = re.findall(rf'href="(/jobs/{waiting.job_id}/why-not/w2[^"]*)"', text(page, f"/jobs/{waiting.job_id}"))
+        links = re.findall(rf'href="(/jobs/{waiting.job_id}/why-not/w2[^"#]*)"', text(page, f"/jobs/{waiting.job_id}"))
+        link = links[0]
         found = plain(text(page, link))
         assert "w2 can never run it, as both stand: 1 of 5 checks that were asked failed." in found
-        assert "Number of GPUs gpu_count 2 GPUs 1 ✗ failed" in found
+        assert "Number of GPUs gpu_count resources.gpus 2 GPUs 1 ✗ never fits" in found
+        assert "Label label placement.worker_labels – – – not stated" in found
+        assert "Online offline – online – – not asked" in found
         assert "gpu_count Ask for fewer resources.gpus ." in found
         assert "What the job could ask instead" in found
         assert f"gpulayer job why-not {waiting.job_id} w2" in found
@@ -199,7 +206,7 @@ class TestOneWorker:
         _, waiting, _ = taken
         url = f"/jobs/{waiting.job_id}/why-not/w2"
         rows = {
-            which: text(page, f"{url}?r={which}").count('<tr role="row" id=') for which in ("all", "failed", "asked")
+            which: text(page, f"{url}?show={which}").count('<tr role="row" id=') for which in ("all", "failed", "asked")
         }
         assert rows == {"all": 46, "failed": 1, "asked": 5}
 
@@ -214,7 +221,7 @@ class TestOneWorker:
     def test_is_asked_for_from_the_workers_page(self, page, taken):
         _, waiting, _ = taken
         html = text(page, "/workers/w2")
-        assert "Why is a job not here?" in html
+        assert "Ask about one job" in html
         answer = page.get(f"/why-not?worker=w2&job={waiting.job_id}")
         assert answer.headers["Location"] == f"/jobs/{waiting.job_id}/why-not/w2"
         assert page.get(f"/why-not?worker=a%0Ab&job={waiting.job_id}").status_code == 302
