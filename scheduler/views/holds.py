@@ -83,7 +83,7 @@ def _held_context(request: HttpRequest, frame: Frame) -> dict[str, Any]:
     rec = frame.recorded
     return {
         "job": job, "mine": mine, "access": holds.access(job) if mine else [], "held": held,
-        "poll": "" if job.is_over else "2s", "rows": [_row(task, use) for task, found in uses for use in found],
+        "poll": "" if job.is_over else "5s", "rows": [_row(task, use) for task, found in uses for use in found],
         "several": len(uses) > 1, "read_at": max((at for _, found in uses if (at := read_at(found))), default=None),
         "until": minute(job.hold_until, now=now()) if job.hold_until else "",
         "asked": duration(holds.seconds_asked(job) or 0),

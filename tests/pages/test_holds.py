@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from gpulayer_site.accounts.models import UnixAccount
-from scheduler.models import Event, Job, Task
+from scheduler.models import DeviceHold, Event, Job, Task
 from scheduler.services import holds
 from scheduler.services.machines import move_attempt, move_job, move_task
 from tests.factories import a_job, a_pass, a_user, a_worker, changed
@@ -176,3 +176,44 @@ def test_unchanged_the_panel_is_not_sent_again(page, held):
     first = page.get(address, headers={"HX-Request": "true"})
     again = page.get(address, headers={"HX-Request": "true", "HX-PTag": first.headers["HX-PTag"]})
     assert (first.status_code, again.status_code) == (200, 304)
+
+
+class TestWhoWaitsForThese:
+    def test_are_the_jobs_that_nothing_else_keeps_off(self, page, held):
+        fits, too_large, other = a_user("jonas"), a_job(gpus=8, name="too-large"), a_job(gpus=4, name="needs-all")
+        a_job(gpus=3, name="would-start", owner=fits)
+        a_job(gpus=1, distributed={"num_workers": 2}, name="a-gang")
+        a_pass(timezone.now())
+        text = text_of(page, f"/jobs/{held.job_id}/devices")
+        assert "waiting jobs could start here if you released them, each by itself" in text
+        assert "would-start, waiting" in text
+        assert f'href="/jobs/{other.job_id}"' in text
+        assert f'href="/jobs/{too_large.job_id}"' not in text
+        assert "a-gang" not in text
+
+    def test_nobody_where_none_does(self, page, held):
+        a_pass(timezone.now())
+        assert "Nobody: no waiting job is kept off by these devices alone" in text_of(
+            page, f"/jobs/{held.job_id}/devices"
+        )
+
+    def test_names_no_job_that_is_not_the_viewers_to_see(self, page, held, settings):
+        settings.GPULAYER_OTHERS_JOBS = "hidden"
+        a_job(gpus=3, name="somebody-elses", owner=a_user("jonas"))
+        a_pass(timezone.now())
+        assert "somebody-elses" not in text_of(page, f"/jobs/{held.job_id}/devices")
+
+
+def test_devices_that_do_nothing_are_said_to_in_the_answer(page, held):
+    since = timezone.now() - timedelta(minutes=45)
+    DeviceHold.objects.filter(device__index=0).update(idle_since=since)
+    assert "Held but idle" not in text_of(page, f"/jobs/{held.job_id}")
+    DeviceHold.objects.update(idle_since=since)
+    assert "Held but idle 45 min: nothing has run on its devices since" in text_of(page, f"/jobs/{held.job_id}")
+    assert "Idle since" in text_of(page, f"/jobs/{held.job_id}/devices")
+
+
+def test_the_page_says_why_these_devices(page, held):
+    text = text_of(page, f"/jobs/{held.job_id}/devices")
+    assert "Why this one" in text
+    assert "All 1 candidate with their reasons" in text
