@@ -26,7 +26,7 @@ from scheduler.core.relax import relaxations
 from scheduler.core.relax_gang import gang_versions
 from scheduler.core.relaxed import Relaxation
 from scheduler.core.scene import Scene
-from scheduler.core.spec import JobSpec, QueueEntry
+from scheduler.core.spec import JobSpec, Origin, QueueEntry
 from scheduler.core.why_words import gang_sentence, relaxations_lead
 from scheduler.core.words import Clock
 from scheduler.core.would import would
@@ -41,7 +41,8 @@ from scheduler.snapshot import take_fleet
 
 NOT_A_JOB = "new"
 """Stands for the id that a job gets when it is submitted."""
-MOST_KEPT = 2
+NOBODYS = QueueEntry(job_id=NOT_A_JOB, spec=JobSpec(name=NOT_A_JOB, command=("true",), target=Origin.LOCAL))
+MOST_KEPT = 1
 MOST_CAUSES = 6
 
 RECENT = timedelta(minutes=1)
@@ -55,17 +56,20 @@ NOW: Key = ("now", frozenset())
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A fleet as somebody saw it, and the engine that knows it."""
+    """A fleet as somebody saw it, ready to be asked about any job."""
 
-    fleet: Fleet
+    scene: Scene
     engine: Engine
     seen_at: datetime
     pass_number: int | None
     """None: no pass saw it; it was looked at for this."""
 
-    def scene(self, entry: QueueEntry) -> Scene:
-        """This job on it."""
-        return Scene(entry, self.fleet, engine=self.engine)
+    @classmethod
+    def of(cls, fleet: Fleet, seen_at: datetime, pass_number: int | None) -> View:
+        """Of a fleet whose facts are those of the view before, the engine has nothing new to learn."""
+        before = next(iter(_views.values()), None)
+        engine = before.engine if before else Engine()
+        return cls(Scene(NOBODYS, fleet, engine=engine), engine, seen_at, pass_number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +133,7 @@ def _of_pass(row: SchedulingPass) -> View:
     waiting = _still_waiting(row)
     key = (view_key(row), waiting)
     if key not in _views:
-        _views[key] = View(left_by(row, set(waiting)), _engine(), row.confirmed_at, row.number)
+        _views[key] = View.of(left_by(row, set(waiting)), row.confirmed_at, row.number)
         trim(_views, MOST_KEPT)
     return replace(_views[key], seen_at=row.confirmed_at)
 
@@ -137,15 +141,9 @@ def _of_pass(row: SchedulingPass) -> View:
 def _of_now(now: datetime) -> View:
     found = _views.get(NOW)
     if found is None or not timedelta(0) <= now - found.seen_at < FRESH:
-        found = _views[NOW] = View(take_fleet(now=now).fleet(), _engine(), now, None)
+        found = _views[NOW] = View.of(take_fleet(now=now).fleet(), now, None)
         trim(_views, MOST_KEPT)
     return found
-
-
-def _engine() -> Engine:
-    """One that knows of classes of workers what the last one did."""
-    known = next(reversed(_views.values()), None)
-    return known.engine.beside() if known else Engine()
 
 
 def _still_waiting(row: SchedulingPass) -> frozenset[str]:
@@ -162,8 +160,8 @@ def preview(spec: JobSpec, view: View, *, user: Any, team: str, clock: Clock) ->
     began = perf_counter()
     entry = _entry(spec, user, team)
     with _one_at_a_time:
-        decision = view.engine.begin(view.fleet.workers).decide(entry)
-        scene = view.scene(entry)
+        scene = view.scene.beside(entry)
+        decision = scene.decided()
         found, checks = relaxations(scene), within_the_targets(scene)
         seen_at, placed = view.seen_at, decision.outcome is Outcome.PLACED
         ends_at = seen_at + timedelta(seconds=spec.hold_s) if spec.hold_s else None
@@ -188,7 +186,7 @@ def preview(spec: JobSpec, view: View, *, user: Any, team: str, clock: Clock) ->
 def known(view: View) -> Known:
     """Targets and environments with the number of their workers."""
     with _one_at_a_time:
-        census = view.engine.begin(view.fleet.workers).census
+        census = view.scene.census
         origins = {str(origin): bits for origin, bits in census.origins.items()}
         environments: dict[str, dict[str, int]] = {}
         for number, members in census.classes(environments_of).items():

@@ -109,7 +109,8 @@ def submit_plainly(page: Page) -> str:
     page.goto("/jobs/new")
     page.locator("[name=name]").fill("plain")
     page.locator("[name=command]").fill("true")
-    page.locator("[name=target]").select_option("cloud")
+    page.get_by_role("button", name="Add cloud").click()
+    page.get_by_role("button", name="Remove local").click()
     page.locator(".submitbar button").click()
     return page.url.rsplit("/", 1)[1]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Installation
 from tests.browser.looks import complaints
@@ -34,6 +34,12 @@ def work(tmp_path: Path) -> Path:
     return folder
 
 
+def only_on(page: Page, worker: str) -> None:
+    """Ask for this worker alone."""
+    page.locator("summary", has_text="Only some workers").click()
+    page.get_by_label("Only these workers").fill(worker)
+
+
 def test_a_folder_is_chosen_and_what_it_leaves_is_downloaded(
     open_page: Any, installation: Installation, work: Path
 ) -> None:
@@ -41,7 +47,8 @@ def test_a_folder_is_chosen_and_what_it_leaves_is_downloaded(
     page.goto("/jobs/new")
     page.get_by_label("Name", exact=True).fill("from a folder")
     page.get_by_label("Command").fill("python train.py")
-    page.get_by_label("Only these workers").fill(installation.host)
+    only_on(page, installation.host)
+    page.get_by_label("Files that I upload").check()
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name="Choose a folder…").click()
     chooser.value.set_files(work)
@@ -72,9 +79,9 @@ def test_devices_are_held_extended_and_released(open_page: Any, installation: In
     page.get_by_role("button", name="Hold devices").click()
     page.get_by_label("Name", exact=True).fill("debug")
     page.get_by_label("Hold them for").fill("2 h")
-    page.get_by_label("Only these workers").fill(installation.host)
-    expect(page.get_by_text("Nothing is wrong with it.")).to_be_visible()
-    page.get_by_role("button", name="Hold", exact=True).click()
+    only_on(page, installation.host)
+    expect(page.locator("#preview")).to_contain_text(f"Would hold {installation.host}")
+    page.locator("#go").click()
     page.wait_for_url("**/devices")
     expect(page.get_by_text("export CUDA_VISIBLE_DEVICES=")).to_be_visible(timeout=30 * SECONDS)
     expect(answer(page)).to_contain_text("Held by admin until")

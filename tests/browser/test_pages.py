@@ -135,7 +135,8 @@ class TestLive:
         pages.goto("/jobs/new")
         pages.get_by_label("Name", exact=True).fill("followed")
         pages.get_by_label("Command").fill("python a.py && echo done")
-        expect(pages.locator("#checked")).to_contain_text("name: followed")
+        pages.locator("summary", has_text="The document it makes").click()
+        expect(pages.locator("#preview")).to_contain_text("name: followed")
         expect(pages.locator("#av .argv")).to_contain_text("a.py")
         expect(pages.locator("#av")).to_contain_text("Run in a shell")
 

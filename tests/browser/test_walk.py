@@ -21,13 +21,30 @@ SECONDS = 1_000
 def submit(page: Page, **fields: str) -> str:
     """Submit a job in the form and return its id; the browser stands on its page then."""
     page.goto("/jobs/new")
+    page.evaluate("document.querySelectorAll('fieldset details').forEach(each => { each.open = true })")
     for name, value in {"command": "sleep 1", **fields}.items():
-        field = page.locator(f"[name={name}]")
-        tag = field.evaluate("element => element.tagName")
-        field.select_option(value) if tag == "SELECT" else field.fill(value)
+        fill(page, name, value)
     page.locator(".submitbar button").click()
     expect(page).to_have_url(re.compile(r"/jobs/j-\d+$"), timeout=30 * SECONDS)
     return page.url.rsplit("/", 1)[1]
+
+
+def fill(page: Page, name: str, value: str) -> None:
+    """One field of the form, or what stands for it there."""
+    if name == "fallback_1":
+        page.get_by_role("button", name=f"Add {value}").click()
+    elif name == "target":
+        page.get_by_role("button", name=f"Add {value}").click()
+        page.get_by_role("button", name="Remove local").click()
+    elif name == "secrets":
+        for part, text in zip(("name", "value"), value.split("=", 1), strict=True):
+            page.locator(f"[name=secrets_{part}]").first.fill(text)
+    else:
+        if name == "workdir":
+            page.get_by_label("A directory on the host", exact=True).check()
+        field = page.locator(f"[name={name}]")
+        tag = field.evaluate("element => element.tagName")
+        field.select_option(value) if tag == "SELECT" else field.fill(value)
 
 
 def submit_yaml(page: Page, text: str) -> str:
