@@ -91,7 +91,7 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
         ends = written(found.ends_at, zone) if found.ends_at else ""
         which = str(found.ends_at.astimezone(zone).fold) if found.ends_at else ""
         form = SpanForm(initial={"ends_at": ends, "ends_which": which, "note": found.note})
-        return render(request, "scheduler/reservation_change.html", {**_page(form, {}), "reservation": found})
+        return render(request, "scheduler/reservation_change.html", {**_page(form, {}), **_whose(found)})
     form = SpanForm(with_fix(request.POST))
     checked = _changed(request, form, found, now)
     if form.is_valid() and not checked.get("conflict") and request.POST.get("seen") == form.seen:
@@ -105,7 +105,7 @@ def change(request: HttpRequest, pk: int) -> HttpResponse:
         else:
             return _done(request, found)
     status = 200 if form.is_valid() and not checked.get("conflict") else UNPROCESSABLE
-    context = {**_page(form, checked), "reservation": _found(pk)}
+    context = {**_page(form, checked), **_whose(_found(pk))}
     return render(request, "scheduler/reservation_change.html", context, status=status)
 
 
@@ -227,6 +227,10 @@ def _page(form: SpanForm, checked: dict[str, Any]) -> dict[str, Any]:
         "nav": "reservations", "kinds": KINDS, "zone": timezone.get_current_timezone_name(),
         "offset": offset(timezone.now(), zone), **checked, "form": form,
     }  # fmt: skip
+
+
+def _whose(found: Reservation) -> dict[str, Any]:
+    return {"reservation": found, "whose": holder_words(found.holder)}
 
 
 def _found(pk: int) -> Reservation:

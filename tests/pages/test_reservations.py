@@ -36,6 +36,11 @@ def confirmed(client, url, form):
     return client.post(url, {**form, "seen": seen[1]}, follow=True)
 
 
+def over_reservation(worker):
+    """One that was taken back."""
+    return a_reservation(worker, "user:noa", cancelled_at=timezone.now())
+
+
 def hour(hours, *, form="%Y-%m-%dT%H:%M"):
     """That many hours from now, as the form has it."""
     return (factories.NOW + timedelta(hours=hours)).strftime(form)
@@ -264,6 +269,35 @@ class TestChangingAndEnding:
         told = Event.objects.get(subject_kind="reservation", verb="changed")
         assert told.after.endswith("until 2033-01-01 10:00")
         assert told.before != told.after
+
+    def test_what_a_change_means_is_told_while_it_is_filled_in(self, operator):
+        worker = a_worker("a", gpus="1xA100")
+        kept = a_reservation(worker, "user:noa", ends_at=factories.NOW + timedelta(hours=1))
+        a_job()
+        a_pass(timezone.now())
+        form = operator.get(f"/reservations/{kept.pk}/change").content.decode()
+        assert f'hx-post="/reservations/{kept.pk}/check"' in form
+        assert "for person noa" in form
+        told = operator.post(f"/reservations/{kept.pk}/check", {"ends_at": "", "note": ""})
+        assert "1 would never fit" in text_of(told)
+        assert "is over" in text_of(operator.post(f"/reservations/{over_reservation(worker).pk}/check", {}))
+        kept.refresh_from_db()
+        assert kept.ends_at, "nothing is saved"
+
+    def test_one_is_made_beside_the_list_by_operators(self, page, operator):
+        assert "New reservation" in operator.get("/reservations").content.decode()
+        assert "New reservation" not in page.get("/reservations").content.decode()
+
+    def test_the_picture_has_all_tasks_of_its_workers_and_their_limits(self, page):
+        worker = a_worker("a", gpus="2xA100")
+        limited, other = a_job(timeout_s=3600, name="limited"), a_job(name="other")
+        a_pass(timezone.now())
+        for job in (limited, other):
+            changed(job.attempts.get().tasks.get(), started_at=timezone.now())
+        a_reservation(worker, "user:noa", starts_at=factories.NOW + timedelta(hours=2))
+        shown = page.get("/reservations").content.decode()
+        assert re.search(rf"{limited.job_id} limited, until \S+ \S+ UTC at the latest", shown)
+        assert f"{other.job_id} other, without a time limit" in shown
 
     def test_an_end_past_the_next_one_is_a_conflict_with_fixes(self, operator):
         worker, now = a_worker("a"), timezone.now().replace(second=0, microsecond=0)
