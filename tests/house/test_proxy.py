@@ -35,6 +35,7 @@ def configuration(folder: Path, authority: Authority, ports: dict[str, int]) -> 
         "server_name gpu.example.org": f"server_name {NAME}",
         "/etc/ssl/gpulayer/fullchain.pem": str(signed.cert), "/etc/ssl/gpulayer/privkey.pem": str(signed.key),
         "127.0.0.1:8000": f"127.0.0.1:{ports['server']}", "$host": f"{NAME}:{ports['https']}",
+        "root /etc/gpulayer": f"root {EXAMPLE.parent}",
     }.items():  # fmt: skip
         assert old in text, old
         text = text.replace(old, new)
@@ -107,3 +108,17 @@ def test_who_gets_past_the_proxy_in_plain_is_sent_to_it(up: Installation) -> Non
         answer = past.get("/signin", headers={"X-Forwarded-Proto": "http"})
     assert answer.status_code == 301
     assert answer.headers["location"].startswith("https://")
+
+
+def test_while_gpulayer_is_away_people_are_told_so(tmp_path: Path, authority: Authority) -> None:
+    away = {name: free_port() for name in ("http", "https", "server")}
+    proxy = subprocess.Popen([str(NGINX), "-c", configuration(tmp_path, authority, away), "-p", tmp_path])
+    context = ssl.create_default_context(cafile=str(authority.file))
+    try:
+        with httpx.Client(transport=httpx.HTTPTransport(verify=context, retries=8, trust_env=False)) as client:
+            answer = client.get(f"https://{NAME}:{away['https']}/jobs")
+    finally:
+        proxy.terminate()
+        proxy.wait(30)
+    assert answer.status_code == 503
+    assert "Running jobs run on" in answer.text
