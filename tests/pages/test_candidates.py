@@ -301,9 +301,9 @@ class TestOfMany:
             text(page, url, **HTMX)
             with CaptureQueriesContext(connection) as asked:
                 html = text(page, url, **HTMX)
-            took = min(seconds(page, url) for _ in range(3))
-            print(f"{number:,} workers, {query or 'all'}: {took * 1000:.0f} ms, {len(asked)} queries")
             assert (counted(html), len(asked)) == (number, QUERIES)
+            took = min(seconds(page, url) for _ in range(3))
+            print(f"{number:,} workers, {query or 'all'}: {took * 1000:.0f} ms")
             assert took < 0.3, "twice what is promised, on a machine that does other things"
 
     def test_next_and_previous_lose_none_and_come_back(self, page, mira):
@@ -334,7 +334,7 @@ class TestANewerPass:
         worker = a_worker("w1", gpus="1xA100", heartbeat_seconds=3600)
         a_worker("w2", gpus="1xT4", heartbeat_seconds=3600)
         a_job(owner=mira)
-        job = decided(a_job(owner=mira, gpus=2))
+        job = decided(a_job(owner=mira, resources={"gpu_memory_gb": 40}))
         asked = self.head_of(page, job)
         assert "is newer" not in text(page, asked, **HTMX)
         changed(worker, intent="draining", version=5)
@@ -345,6 +345,7 @@ class TestANewerPass:
         banner = html[html.index('<div id="cand-newer"') :]
         assert 'hx-swap-oob="outerMorph"' in banner
         assert f"Pass {job.decision.pass_row.number} is newer" in banner
+        assert "1 candidate changed" in banner
         assert "cand-rows" not in html
         pinned = text(page, f"/jobs/{job.job_id}/candidates?pass={before}", **HTMX)
         assert "draining" not in pinned
