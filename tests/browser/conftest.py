@@ -175,7 +175,7 @@ def signed_in(browser: Browser, installation: Installation) -> dict[str, Any]:
     page.goto("/")
     page.get_by_label("One-time code").fill(installation.code())
     page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**/jobs")
+    page.locator(".bar-top").wait_for()
     state = context.storage_state()
     context.close()
     return dict(state)
