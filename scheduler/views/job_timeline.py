@@ -10,9 +10,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from scheduler.core.answers import capital
 from scheduler.core.history_words import confirmed_words, first_words, near_words, steps_words, trigger_words
-from scheduler.core.words import agrees, counted
+from scheduler.core.words import counted
 from scheduler.core.words import devices as devices_words
 from scheduler.models import AttemptState, Job
 from scheduler.models.decisions import Outcome
@@ -93,8 +92,11 @@ def _lines(job: Job, kept: list[Decided], *, whole: bool) -> Iterator[Entry]:
             has_before=one.before is not None, explained=one.key in explained,
         )  # fmt: skip
     if whole:
-        for each in ran(job):
-            yield from _of_attempt(job, each)
+        tries = ran(job)
+        for each in tries:
+            yield from _of_attempt(each)
+        if job.finished_at and not any(each.attempt.ended_at for each in tries):
+            yield Entry(job.finished_at, "none", "player-stop", f"{job.get_state_display()} before it started")
     if not kept or kept[-1].before is None:
         yield Entry(job.submitted_at, "none", "plus", f"Submitted by {job.owner.get_username()}: {_targets(job)}")
 
@@ -105,7 +107,7 @@ def _delta(one: Decided) -> tuple[str, ...]:
     return tuple(filter(None, (steps, near, confirmed_words(one.confirmed))))
 
 
-def _of_attempt(job: Job, each: Ran) -> Iterator[Entry]:
+def _of_attempt(each: Ran) -> Iterator[Entry]:
     attempt, several = each.attempt, len(each.tasks) > 1
     first = f"Attempt {attempt.number}" if attempt.number > 1 else "Tasks" if several else "Task"
     if each.started_at:
@@ -113,8 +115,6 @@ def _of_attempt(job: Job, each: Ran) -> Iterator[Entry]:
     if attempt.ended_at:
         tone, icon = _ENDS.get(AttemptState(attempt.state), ("never", "circle-x"))
         yield Entry(attempt.ended_at, tone, icon, f"{first} {_ended(each)}", tuple(_ran_for(each)))
-    if job.finished_at and not each.attempt.ended_at:
-        yield Entry(job.finished_at, "none", "player-stop", f"{capital(job.state_words)}")
 
 
 def _places(each: Ran) -> str:
@@ -143,9 +143,12 @@ def _targets(job: Job) -> str:
 
 
 def _counted(job: Job, kept: tuple[Decided, ...]) -> str:
+    """How many passes looked at it in how long, where that is known."""
     waited = duration(((job.started_at or job.finished_at or now()) - job.submitted_at).total_seconds(), coarse=True)
-    decisions = counted(len(kept), "decision")
-    return f"{decisions} {agrees(len(kept), 'is', 'are')} kept of {waited}; only changes are"
+    first, last = (kept[-1].first_pass, kept[0].first_pass) if kept else (None, None)
+    if first is None or last is None:
+        return "only changes are kept"
+    return f"{counted(last + kept[0].confirmed - first + 1, 'pass', 'passes')} in {waited}; only changes are kept"
 
 
 def _chart(job: Job, kept: tuple[Decided, ...]) -> StepChart | None:

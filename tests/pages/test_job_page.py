@@ -132,6 +132,13 @@ class TestHowItChanged:
         assert label.startswith("Most free devices on any one worker that fits: between 0 and 1 since")
         assert label.endswith("1 at the last decision; the job needs 2")
 
+    def test_counts_all_passes_that_looked_at_it(self, page, waits):
+        assert re.search(r"3 passes in \d", text(page, f"/jobs/{waits.job_id}"))
+
+    def test_ends_with_a_cancellation_before_its_start(self, page, waits):
+        page.post(f"/jobs/{waits.job_id}/act/cancel")
+        assert "cancelled before it started" in plain(text(page, f"/jobs/{waits.job_id}/timeline")).lower()
+
     def test_has_no_chart_for_a_job_that_needs_no_device(self, page, mira):
         job = a_job(owner=mira, gpus=0)
         a_pass_at()
