@@ -25,7 +25,8 @@ from scheduler.core.questions import devices_of
 from scheduler.core.reasons import Code
 from scheduler.core.scene import Scene
 from scheduler.core.spec import QueueEntry
-from scheduler.core.trials import Turn, stage, starting, turns
+from scheduler.core.stages import stage
+from scheduler.core.trials import Turn, starting, turns
 
 MOST_ASKED = 2_000
 MOST_SHAPES = 100
