@@ -60,6 +60,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "gpulayer_site.unchanged.UnchangedMiddleware",
     "csp.middleware.CSPMiddleware",
     "gpulayer_site.audit.middleware.CallerMiddleware",
     "gpulayer_site.no_store.NoStoreMiddleware",
@@ -197,6 +198,10 @@ CELERY_BEAT_SCHEDULE["watch"] = {
 }
 # The web server's threads; half of them at most wait for work on behalf of agents.
 GPULAYER_WEB_THREADS: int = read_count(env, "GPULAYER_WEB_THREADS", "16")
+
+# Whether anything has happened is looked at this often, however many pages are left open (see unchanged.py); None:
+# every piece is made at every look.
+UNCHANGED_LOOK_SECONDS: float | None = 0.25
 
 # --- signing in and cookies ----------------------------------------------------------------------------------------
 

@@ -23,6 +23,8 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     DATABASES["default"]["TEST"] = {"NAME": str(Path(_DATA) / "test.sqlite3")}
 DATABASES["default"]["CONN_MAX_AGE"] = 0
 CELERY_BROKER_URL = "memory://"
+# Tests change rows without the events that tell of it.
+UNCHANGED_LOOK_SECONDS = None
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # The manifest of hashed names exists only after collectstatic; tests/site checks that one on an installed wheel.
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}

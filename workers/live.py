@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -15,6 +16,12 @@ MARK = "ptag-goes-here"
 """Stands in the fragment's own `hx-ptag` until what it is the digest of is known."""
 
 
+GOOD_FOR, READ_AGAIN = 20.0, 5.0
+"""Seconds for which an unchanged piece is taken to stay so while no event tells otherwise; with readings of devices."""
+Still = Callable[[], bool]
+"""Whether something of which no event tells is as it was."""
+
+
 def live_fragment(
     request: HttpRequest, template: str, context: dict[str, Any], *, beside: str = ""
 ) -> tuple[SafeString, str]:
@@ -25,27 +32,32 @@ def live_fragment(
 
 
 def respond(
-    request: HttpRequest, *, page: str, fragment: str, context: dict[str, Any], aside: str | None = None
-) -> HttpResponse:
+    request: HttpRequest, *, page: str, fragment: str, context: dict[str, Any], aside: str | None = None,
+    good_for: float = 0.0, still: Still | None = None,
+) -> HttpResponse:  # fmt: skip
     """The fragment for htmx, with 304 while it is what the caller has; for everybody else the page around it.
 
     The page template gets the fragment as `live`. `aside` is another element that changes along with it, at a place
-    of its own: the page gets it as `aside`, htmx beside the fragment with `oob` set.
+    of its own: the page gets it as `aside`, htmx beside the fragment with `oob` set. `good_for`, `still`: see `tagged`.
     """
-    still = render_to_string(aside, context, request) if aside else ""
-    live, tag = live_fragment(request, fragment, context, beside=still)
+    standing = render_to_string(aside, context, request) if aside else ""
+    live, tag = live_fragment(request, fragment, context, beside=standing)
     if not is_fragment(request):
-        response = render(request, page, {**context, "live": live, "aside": still})
+        response = render(request, page, {**context, "live": live, "aside": standing})
     elif request.headers.get("HX-PTag") == tag:
         response = HttpResponse(status=304)
     else:
         moving = render_to_string(aside, {**context, "oob": True}, request) if aside else ""
         response = HttpResponse(live + moving)
-    return tagged(response, tag)
+    return tagged(response, tag, good_for=good_for, still=still)
 
 
-def tagged(response: HttpResponse, tag: str) -> HttpResponse:
-    """The answer with its tag, kept by nobody for others."""
+def tagged(response: HttpResponse, tag: str, *, good_for: float = 0.0, still: Still | None = None) -> HttpResponse:
+    """The answer with its tag, kept by nobody for others.
+
+    So many seconds, and as long as it is `still` so, a 304 is given again without asking, unless something happens.
+    """
+    response.good_for, response.still = good_for, still  # type: ignore[attr-defined]
     response.headers["HX-PTag"] = tag
     response.headers["Cache-Control"] = "private, no-cache"
     patch_vary_headers(response, ("HX-Request", "HX-PTag"))

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from scheduler.core.fleet import WorkerView
 from scheduler.core.spec import Origin
 from workers.happened import lately
-from workers.live import is_fragment, respond
+from workers.live import GOOD_FOR, READ_AGAIN, is_fragment, respond
 from workers.models import Worker
 from workers.paging import asked_of, by_key, link
 from workers.picking import FILTERS
@@ -80,7 +80,7 @@ def worker_list(request: HttpRequest, views_of: ViewsOf, sees_job: SeesJob, **_:
     }
     return respond(
         request, page="workers/workers.html", fragment="workers/_rows.html", aside="_partials/_state_tabs.html",
-        context=context,
+        context=context, good_for=GOOD_FOR,
     )  # fmt: skip
 
 
@@ -123,7 +123,9 @@ def worker(
         "labels": labels_of(found),
         **(_for_operators(found) if is_operator(request.user) else {}),
     }
-    return respond(request, page="workers/worker.html", fragment="workers/_worker.html", context=context)
+    return respond(
+        request, page="workers/worker.html", fragment="workers/_worker.html", context=context, good_for=READ_AGAIN
+    )
 
 
 def _for_operators(worker: Worker) -> dict[str, Any]:

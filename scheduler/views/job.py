@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
+from scheduler.models import Task
 from scheduler.services.recorded import Recorded
 from scheduler.views.candidates import rows as candidate_rows
 from scheduler.views.decided import decided, decision_asked_for
@@ -12,7 +13,7 @@ from scheduler.views.job_frame import Frame, frame_of, head_context, without_out
 from scheduler.views.job_pages import job_page
 from scheduler.views.newer import newer_context
 from scheduler.views.placement import placement_context
-from workers.live import is_fragment, respond
+from workers.live import GOOD_FOR, Still, is_fragment, respond
 
 
 def job(request: HttpRequest, job_id: str) -> HttpResponse:
@@ -34,7 +35,17 @@ def live(request: HttpRequest, job_id: str) -> HttpResponse:
     elif tab == "placement":
         context, aside = {**context, **newer_context(request, frame)}, "scheduler/_candidates_newer.html"
     live_piece = "scheduler/_live.html"
-    return respond(request, page="scheduler/job.html", fragment=live_piece, context=context, aside=aside)
+    return respond(
+        request, page="scheduler/job.html", fragment=live_piece, context=context, aside=aside, good_for=GOOD_FOR,
+        still=_wrote_nothing_since(frame.task),
+    )  # fmt: skip
+
+
+def _wrote_nothing_since(task: Task | None) -> Still | None:
+    """Whether the output is as long as it was: no event tells of that."""
+    if task is None or task.finished_at:
+        return None
+    return Task.objects.filter(pk=task.pk, log_size=task.log_size).exists
 
 
 def placement(request: HttpRequest, job_id: str) -> HttpResponse:

@@ -27,7 +27,7 @@ from scheduler.services.teams import choices_for
 from scheduler.services.visibility import seen_by
 from scheduler.views.act_table import offered_in_lists
 from scheduler.views.job_rows import JobRow
-from workers.live import is_fragment, respond
+from workers.live import GOOD_FOR, is_fragment, respond
 from workers.moments import now
 from workers.paging import Page, asked_of, by_key, link
 
@@ -99,7 +99,7 @@ def job_list(request: HttpRequest) -> HttpResponse:
     }
     return respond(
         request, page="scheduler/jobs.html", fragment="scheduler/_rows.html", aside="_partials/_state_tabs.html",
-        context=context,
+        context=context, good_for=GOOD_FOR,
     )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from scheduler.views.overview_map import MOST_BLOCKS, MOST_TILES, TIERS, pattern
 from scheduler.views.overview_needs import needs_of, utilisation_of
 from scheduler.views.overview_queue import queue_of
 from scheduler.views.overview_scope import Scope, groupings, looks_of, scope_of
-from workers.live import is_fragment, tagged
+from workers.live import GOOD_FOR, is_fragment, tagged
 from workers.models import Worker
 from workers.moments import now
 from workers.queries import live_workers
@@ -42,7 +42,7 @@ def overview(request: HttpRequest) -> HttpResponse:
     picture = picture_now(newest)
     tag = _tag(request, picture, newest, scope)
     if is_fragment(request) and request.headers.get("HX-PTag") == tag:
-        return tagged(HttpResponse(status=304), tag)
+        return tagged(HttpResponse(status=304), tag, good_for=GOOD_FOR)
     live = render_to_string("overview/_live.html", {"ptag": tag, **_context(request, picture, scope)}, request)
     if is_fragment(request):
         return tagged(HttpResponse(live), tag)

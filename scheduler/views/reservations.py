@@ -16,7 +16,7 @@ from scheduler.services.reservation_rows import CHOICES, Phase, ReservationRow, 
 from scheduler.views.reservation_form import KINDS, ReservationForm
 from scheduler.views.reservation_timeline import RANGES, first_instant, timeline
 from workers.devices import devices_words
-from workers.live import respond
+from workers.live import GOOD_FOR, respond
 from workers.local_time import offset, said
 from workers.models import Worker
 from workers.paging import asked_of, by_key, link
@@ -57,8 +57,9 @@ def reservation_list(request: HttpRequest) -> HttpResponse:
         **({"form": ReservationForm(), "offset": offset(now, zone)} if is_operator(request.user) else {}),
     }  # fmt: skip
     return respond(
-        request, page="scheduler/reservations.html", fragment="scheduler/_reservations.html", context=context
-    )
+        request, page="scheduler/reservations.html", fragment="scheduler/_reservations.html", context=context,
+        good_for=GOOD_FOR,
+    )  # fmt: skip
 
 
 def _picture(

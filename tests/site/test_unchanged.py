@@ -1,0 +1,106 @@
+"""Pages that are left open: what is as it was is not made again, and what happens is seen at the next look."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+from pytest_django.fixtures import Settings
+
+from gpulayer_site import unchanged
+from scheduler.models import Event, Job, Task
+from scheduler.services.jobs import cancel_job
+from scheduler.services.passes import run_pass
+from tests import factories
+from tests.factories import a_job, a_user, a_worker
+
+LOOKS = ("/jobs", "/workers", "/workers/w1", "/reservations", "/jobs/{}/live", "/")
+
+
+@pytest.fixture(autouse=True)
+def looked_at_always(settings: Settings) -> None:
+    """Whether something has happened is looked at for every request."""
+    settings.UNCHANGED_LOOK_SECONDS = 0
+
+
+@pytest.fixture
+def job(db: None, monkeypatch: pytest.MonkeyPatch) -> Job:
+    """One that a pass has placed."""
+    monkeypatch.setattr(factories, "NOW", timezone.now())
+    a_worker("w1", gpus="2xA100", seen=timezone.now())
+    job = a_job(gpus=1, at=timezone.now())
+    assert run_pass(now=timezone.now(), holder="test")
+    return job
+
+
+@pytest.fixture
+def browser(client: Client) -> Client:
+    """Of somebody signed in."""
+    client.force_login(a_user("ada", staff=True))
+    return client
+
+
+def look(browser: Client, path: str, tag: str = "none") -> tuple[int, str]:
+    """Status and tag of one look."""
+    response = browser.get(path, headers={"HX-Request": "true", "HX-PTag": tag})
+    return response.status_code, response.headers.get("HX-PTag", "")
+
+
+def settled(browser: Client, path: str) -> str:
+    """The tag of a piece that was found unchanged once."""
+    _, tag = look(browser, path)
+    assert look(browser, path, tag) == (304, tag)
+    return tag
+
+
+@pytest.mark.parametrize("path", LOOKS)
+def test_what_is_as_it_was_costs_one_question(
+    path: str, job: Job, browser: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    path = path.format(job.job_id)
+    tag = settled(browser, path)
+    with django_assert_max_num_queries(2):
+        assert look(browser, path, tag) == (304, tag)
+
+
+@pytest.mark.parametrize("path", LOOKS)
+def test_an_event_is_reason_enough_to_look(path: str, job: Job, browser: Client) -> None:
+    path = path.format(job.job_id)
+    tag = settled(browser, path)
+    cancel_job(job=job, actor="user:mira", now=timezone.now())
+    if path not in ("/reservations", "/workers"):
+        assert look(browser, path, tag)[0] == 200
+
+
+def test_an_event_that_was_written_earlier_and_is_seen_later_counts_too(job: Job, browser: Client) -> None:
+    latest = Event.objects.latest("pk")
+    Event.objects.bulk_create([Event(pk=latest.pk + 2, at=latest.at, actor="a", subject="b", verb="c")])
+    before = unchanged._happened()
+    Event.objects.bulk_create([Event(pk=latest.pk + 1, at=latest.at, actor="a", subject="b", verb="c")])
+    assert unchanged._happened() != before
+
+
+def test_output_that_grows_is_seen_though_no_event_tells(job: Job, browser: Client) -> None:
+    path = f"/jobs/{job.job_id}/live"
+    tag = settled(browser, path)
+    Job.objects.update(name="renamed")
+    assert look(browser, path, tag)[0] == 304
+    Task.objects.update(log_size=7)
+    assert look(browser, path, tag)[0] == 200
+
+
+def test_after_some_seconds_it_is_made_again(job: Job, browser: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    tag = settled(browser, "/jobs")
+    Job.objects.update(name="renamed")
+    assert look(browser, "/jobs", tag)[0] == 304
+    later = unchanged.monotonic() + 60
+    monkeypatch.setattr(unchanged, "monotonic", lambda: later)
+    assert look(browser, "/jobs", tag)[0] == 200
+
+
+def test_it_is_said_to_nobody_else(job: Job, browser: Client) -> None:
+    tag = settled(browser, "/jobs")
+    assert look(Client(), "/jobs", tag)[0] not in (200, 304)
+    browser.post("/signout")
+    assert look(browser, "/jobs", tag)[0] not in (200, 304)
