@@ -29,7 +29,7 @@ format: .venv/.dev ## Put the code into its form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv/.dev ## Figures: decisions a second, memory, bytes stored, logs, starts. TRACE=<folder of documents>, QUICK=1, PART=deciding|storing|logs|starting
+bench: .venv/.dev ## Figures: decisions a second, memory, bytes stored, logs, starts, pages. TRACE=<folder of documents>, QUICK=1, PART=deciding|storing|logs|starting|pages
 	$(BIN)/python -m benchmarks $(if $(TRACE),--trace "$(TRACE)") $(if $(QUICK),--quick) $(if $(PART),--part $(PART))
 
 docs: .venv/.dev ## Write the generated pages of docs/ anew

@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: how fast jobs are decided and start, and what is stored of it, for fleets of several sizes.
+"""`python -m benchmarks`: how fast jobs are decided and start, what is stored of it, and what pages cost.
 
 Generated fleets and queues; before these a trace, where one is given as a folder of documents.
 """
@@ -26,8 +26,9 @@ STORED = (None, 10_000)
 QUICKLY = ("--starts", "200", "--waiting", "100")
 FEW_LOGS = ("--megabytes", "50", "--lines", "20000")
 FEW_STARTS = ("--jobs", "50")
+FEW_ROWS = ("--quick", "--pages", "40", "--seconds", "10")
 COMPARED = 5
-PARTS = ("deciding", "storing", "logs", "starting")
+PARTS = ("deciding", "storing", "logs", "starting", "pages")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     failed = max(failed, _storing(options) if "storing" in parts else 0)
     failed = max(failed, _whole("logs", FEW_LOGS, options) if "logs" in parts else 0)
-    return max(failed, _whole("starting", FEW_STARTS, options) if "starting" in parts else 0)
+    failed = max(failed, _whole("starting", FEW_STARTS, options) if "starting" in parts else 0)
+    return max(failed, _whole("pages", FEW_ROWS, options) if "pages" in parts else 0)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

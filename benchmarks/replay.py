@@ -11,7 +11,7 @@ from itertools import cycle, islice
 from random import Random
 from typing import Any
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.db.models import CharField, Value
 from django.db.models.functions import Cast, Concat
@@ -41,14 +41,16 @@ FOR_EVER = timedelta(days=365)
 class Replay:
     """One fleet, and a queue that never runs dry."""
 
-    def __init__(self, workers: Sequence[Document], jobs: Sequence[Document], *, waiting: int, seed: int) -> None:
-        self.now = START
+    def __init__(
+        self, workers: Sequence[Document], jobs: Sequence[Document], *, waiting: int, seed: int, now: datetime = START
+    ) -> None:
+        self.now = now
         self.phases: list[Phases] = []
         self.starts = self.finishes = self.made = 0
         self._waiting = waiting
         self._at_once = len(workers)
         self._dice = Random(seed)
-        self._specs = cycle([job_to_document(parse_job(job["spec"])) for job in jobs])
+        self._specs = cycle([job["spec"] for job in jobs])
         self.owner = User.objects.create(username="bench")
         self._running: list[list[Task]] = []
         self._last_task = 0
@@ -81,34 +83,35 @@ class Replay:
         self._end(finishing)
         self.submit(self._missing())
 
-    def decide(self) -> SchedulingPass | None:
-        """One pass at this moment; jobs that can never run are then taken back by their owner."""
+    def decide(self, *, keep_never: bool = False) -> SchedulingPass | None:
+        """One pass at this moment; jobs that can never run are then taken back by their owner, or wait on."""
         phases = Phases()
         row = run_pass(now=self.now, holder="bench", phases=phases)
         self.phases.append(phases)
         if row:
             self.made += row.considered
             self._notice_starts()
+        if keep_never:
+            return row
         for job in Job.objects.filter(state=JobState.QUEUED, decision__outcome="unschedulable"):
             cancel_job(job=job, actor="user:bench", now=self.now)
         return row
 
     def submit(self, count: int) -> None:
-        """So many jobs come, as rows that submitting them one by one would make, in a tenth of the time."""
-        specs = islice(self._specs, max(0, count))
-        with transaction.atomic():
-            Job.objects.bulk_create(
-                (
-                    Job(
-                        job_id=f"new-{number}", owner=self.owner, name=spec["name"], spec=spec,
-                        submitted_at=self.now, state_since=self.now,
-                    )
-                    for number, spec in enumerate(specs)
-                ),
-                batch_size=MANY,
-            )  # fmt: skip
-            numbered = Concat(Value("j-"), Cast("pk", CharField()))
-            Job.objects.filter(job_id__startswith="new-").update(job_id=numbered)
+        """So many jobs come."""
+        self.submit_as(self.owner, None, list(islice(self._specs, max(0, count))))
+
+    def submit_as(self, owner: User, team: Group | None, specs: Sequence[Document]) -> None:
+        """These come, as rows that submitting them one by one would make, in a tenth of the time."""
+        numbered(
+            [
+                Job(
+                    owner=owner, team=team, name=spec["name"], spec=job_to_document(parse_job(spec)),
+                    submitted_at=self.now, state_since=self.now,
+                )
+                for spec in specs
+            ]
+        )  # fmt: skip
 
     def end_one(self, *, exit_code: int = 0) -> None:
         """One job, drawn by lot, runs to its end as its agents report it: claimed, started, finished, released."""
@@ -188,6 +191,19 @@ class Replay:
             token=token, newcomers=newcomers, machine_id="bench", protocols=[1], agent_version="0", now=self.now
         )
         return Credential.objects.get(hash=hashed(secret))
+
+
+def numbered(jobs: list[Job]) -> list[Job]:
+    """These jobs as rows, each called by its key."""
+    for number, job in enumerate(jobs):
+        job.job_id = f"new-{number}"
+    with transaction.atomic():
+        Job.objects.bulk_create(jobs, batch_size=MANY)
+        called = Concat(Value("j-"), Cast("pk", CharField()))
+        Job.objects.filter(job_id__startswith="new-").update(job_id=called)
+    for job in jobs:
+        job.job_id = f"j-{job.pk}"
+    return jobs
 
 
 def _in_parts(things: Sequence[Document]) -> Iterator[Sequence[Document]]:
