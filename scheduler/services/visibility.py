@@ -119,8 +119,8 @@ def teller_for(user: Any, texts: Iterable[str]) -> Callable[[str], str]:
 
 
 _ID = re.compile(rf"\bj-[0-9]{{1,{LONGEST_NUMBER}}}\b")
-_AT_ONCE = 500
-"""Databases bound the length of a list; of more, all that the user sees are looked at."""
+_AT_ONCE = 10_000
+"""Databases bound the length of a list, the least of them at 32,766; of more, all that the user sees are looked at."""
 
 
 def _own(user: Any) -> Q:
