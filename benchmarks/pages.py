@@ -71,6 +71,7 @@ def _measured(options: argparse.Namespace, folder: Path) -> int:
     for asked in pages_asked.everything(options.count or (FEW if options.quick else COUNT)):
         if options.only and asked.name not in options.only:
             continue
+        pages_pass.go_on()
         figures = pages_timing.measured(client, asked)
         print(figures.line, flush=True)
         over += figures.is_over
