@@ -30,6 +30,8 @@ from workers.rows import WorkerRow
 from workers.views_enrol import start_command
 
 MOST_MAPS = 32
+SHORT = 12
+"""So few workers leave room below them, where the charts stand in a row."""
 AGES_SECONDS = 60
 """How old things are is said in minutes; so often a page is drawn anew though nothing has happened."""
 
@@ -78,6 +80,7 @@ def _context(request: HttpRequest, picture: Picture, scope: Scope) -> dict[str, 
         "tiles": _tiles(there, user) if len(there) <= MOST_TILES else None,
         "map": _map(picture, there, scope) if len(there) > MOST_TILES else "",
         "bars": len(there) > MOST_BLOCKS,
+        "short": len(there) <= SHORT,
         "queue": queue_of(user),
         "needs": needs_of(picture, user, moment),
         "utilisation": utilisation_of(picture, user, moment),
