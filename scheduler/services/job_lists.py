@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Max, Q, QuerySet
 from django.db.models.fields.json import KeyTextTransform
 
-from scheduler.models import Job, JobState, Task, TaskState
+from scheduler.models import DeviceHold, Job, JobState, Task, TaskState
 from scheduler.models.decisions import Outcome
 from scheduler.models.jobs import JOB_OVER
+from scheduler.services.idleness import WORTH_TELLING
 from scheduler.services.visibility import is_job_id
 from workers.models import Worker
 
@@ -96,6 +97,15 @@ def silent_tasks(jobs: Iterable[Job]) -> dict[int, Task]:
     keys = [job.pk for job in jobs]
     rows = _SILENT.filter(attempt__job__in=keys, attempt__active=True).select_related("worker", "attempt")
     return {task.attempt.job_id: task for task in rows.order_by("-rank")}
+
+
+def idle_jobs(jobs: Iterable[Job], moment: datetime) -> dict[int, datetime]:
+    """By job: since when all of its devices have been idle, where that is worth telling. One query."""
+    held = DeviceHold.objects.filter(released_at__isnull=True, task__attempt__job__in=[job.pk for job in jobs])
+    each = held.order_by().values("task__attempt__job")
+    counted = each.annotate(all=Count("pk"), idle=Count("idle_since"), since=Max("idle_since"))
+    long = counted.filter(all=F("idle"), since__lte=moment - WORTH_TELLING)
+    return {int(row["task__attempt__job"]): row["since"] for row in long}
 
 
 def _kept_by(reason: str) -> Q:

@@ -25,11 +25,13 @@ ATTENTION = ("wait", "rsv")
 
 @dataclass(slots=True)
 class JobRow:
-    """One job; `task` is the first of its latest attempt, `silent` one whose host is out of contact."""
+    """One job; `task` is the first of its latest attempt, `silent` one whose host is out of contact,
+    `idle_since` when its devices were last used, if that is long ago."""
 
     job: Job
     task: Task | None
     silent: Task | None = None
+    idle_since: datetime | None = None
     acts: Sequence[Act] = ()
     spec: JobSpec | None = field(init=False)
     pill: Pill = field(init=False)
@@ -89,6 +91,8 @@ class JobRow:
             return "" if job.state in (JobState.CANCELLED, JobState.PAUSED) else "never", said
         if job.state == JobState.CANCELLING and job.cancel_requested_at:
             return "wait", f"asked to end at {clock(job.cancel_requested_at, now=now())}"
+        if self.idle_since:
+            return "wait", f"held but idle {_length(self.idle_since, None)}"
         if job.decision is None:
             return "", "" if job.is_over else "not decided yet"
         words = str(job.decision.summary.get("short_answer", ""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.db.models import BigIntegerField, Case, F, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse
@@ -19,6 +20,7 @@ from scheduler.services.job_lists import (
     STATES,
     WAITING,
     Asked,
+    idle_jobs,
     numbers,
     reasons,
     silent_tasks,
@@ -83,7 +85,7 @@ def job_list(request: HttpRequest) -> HttpResponse:
     filtered = any(kept.values())
     context = {
         "nav": "jobs",
-        "page": _filled(request, page),
+        "page": _filled(request, page, asked.moment),
         "base": reverse("jobs"),
         "tabs": _tabs(numbers(seen, asked.moment), kept),
         "state": state,
@@ -113,15 +115,15 @@ def _page(chosen: QuerySet[Job], given: Mapping[str, str]) -> Page[Job]:
     return by_key(keys, "pk", given, number=True, descending=True)
 
 
-def _filled(request: HttpRequest, page: Page[Job]) -> Page[JobRow]:
-    """The page with its rows, without those that were deleted meanwhile. Three queries."""
+def _filled(request: HttpRequest, page: Page[Job], moment: datetime) -> Page[JobRow]:
+    """The page with its rows, without those that were deleted meanwhile. Four queries."""
     keys = [job.pk for job in page.rows]
     jobs = Job.objects.select_related("owner", "team", "decision").defer("failure_text").in_bulk(keys)
     first = Task.objects.filter(attempt__job__in=keys, rank=0).select_related("worker", "attempt")
     tasks = {task.attempt.job_id: task for task in first.order_by("attempt__number")}
-    silent = silent_tasks(page.rows)
+    silent, idle = silent_tasks(page.rows), idle_jobs(page.rows, moment)
     rows = (
-        JobRow(jobs[key], tasks.get(key), silent.get(key), offered_in_lists(request.user, jobs[key]))
+        JobRow(jobs[key], tasks.get(key), silent.get(key), idle.get(key), offered_in_lists(request.user, jobs[key]))
         for key in keys
         if key in jobs
     )
