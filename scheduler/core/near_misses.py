@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from scheduler.core.labels import code_tone
+from scheduler.core.labels import code_label, code_tone
 from scheduler.core.matrix import Matrix, Row, matrix
 from scheduler.core.reasons import Code, Kind
 from scheduler.core.scene import Scene
@@ -95,7 +95,8 @@ def causes(found: Matrix, *, never: bool) -> Iterator[Cause]:
     shown = [row for row in rows if not never or row.code.kind is Kind.CAPABILITY]
     for row in sorted(shown, key=lambda row: -(row.total.failed + row.total.unknown)):
         failing = row.total.failed + row.total.unknown
-        yield Cause(failing, row.label, code_tone(row.code), _alone(row.only_blocker))
+        label = row.label if row.code.kind is Kind.CAPABILITY else code_label(row.code)
+        yield Cause(failing, label, code_tone(row.code), _alone(row.only_blocker))
 
 
 def _alone(workers: int) -> str:

@@ -45,8 +45,6 @@ NOBODYS = QueueEntry(job_id=NOT_A_JOB, spec=JobSpec(name=NOT_A_JOB, command=("tr
 MOST_KEPT = 1
 MOST_CAUSES = 6
 
-RECENT = timedelta(minutes=1)
-"""While something waits, passes say at least this often that they saw the same."""
 FRESH = timedelta(seconds=5)
 """For so long the fleet of now is not looked at again."""
 
@@ -107,15 +105,14 @@ _one_at_a_time = Lock()
 
 
 def latest_view(now: datetime) -> View:
-    """What the latest complete pass saw, less what it gave, while passes look at a queue; else the fleet of now.
+    """What the latest complete pass saw, less what it gave, while passes have a queue to look at; else the fleet of now.
 
     Where nobody waits no pass is recorded, and the latest one may have seen what is long gone.
     """
     row = _complete().first()
     with _one_at_a_time:
-        if row is None or now - row.confirmed_at > RECENT or not Job.objects.filter(state=JobState.QUEUED).exists():
-            return _of_now(now)
-        return _of_pass(row)
+        somebody_waits = Job.objects.filter(state=JobState.QUEUED).exists()
+        return _of_pass(row) if row and somebody_waits else _of_now(now)
 
 
 def view_mark() -> str:
