@@ -105,7 +105,7 @@ _one_at_a_time = Lock()
 
 
 def latest_view(now: datetime) -> View:
-    """What the latest complete pass saw, less what it gave, while passes have a queue to look at; else the fleet of now.
+    """What the latest complete pass saw, less what it gave, while there is a queue to look at; else the fleet of now.
 
     Where nobody waits no pass is recorded, and the latest one may have seen what is long gone.
     """
