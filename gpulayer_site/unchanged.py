@@ -31,9 +31,16 @@ Happened = tuple[object, ...]
 class Seen:
     """What had happened when a piece was last made, and how long that is good for."""
 
-    happened: Happened
+    happened: Happened | None
+    """None: it matters nothing to this piece."""
     until: float
     still: Still | None
+
+    def holds(self, happened: Happened) -> bool:
+        """Whether the piece would be the same again."""
+        if monotonic() >= self.until or (self.happened is not None and self.happened != happened):
+            return False
+        return self.still is None or self.still()
 
 
 _seen: OrderedDict[Key, Seen] = remembered(OrderedDict())
@@ -62,12 +69,13 @@ class UnchangedMiddleware:
             return self.get_response(request)
         key = (request.headers.get("Cookie", ""), request.get_full_path(), tag)
         happened, seen = _happened(), _seen.get(key)
-        if seen and seen.happened == happened and monotonic() < seen.until and (seen.still is None or seen.still()):
+        if seen and seen.holds(happened):
             return tagged(HttpResponse(status=304), tag)
         response = self.get_response(request)
         good_for = getattr(response, "good_for", 0.0)
         if response.status_code == 304 and good_for:
-            _seen[key] = Seen(happened, monotonic() + good_for, getattr(response, "still", None))
+            still, alone = getattr(response, "still", None), getattr(response, "alone", False)
+            _seen[key] = Seen(None if alone else happened, monotonic() + good_for, still)
             trim(_seen, MOST_REMEMBERED)
         return response
 

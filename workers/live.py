@@ -33,12 +33,13 @@ def live_fragment(
 
 def respond(
     request: HttpRequest, *, page: str, fragment: str, context: dict[str, Any], aside: str | None = None,
-    good_for: float = 0.0, still: Still | None = None,
+    good_for: float = 0.0, still: Still | None = None, alone: bool = False,
 ) -> HttpResponse:  # fmt: skip
     """The fragment for htmx, with 304 while it is what the caller has; for everybody else the page around it.
 
     The page template gets the fragment as `live`. `aside` is another element that changes along with it, at a place
-    of its own: the page gets it as `aside`, htmx beside the fragment with `oob` set. `good_for`, `still`: see `tagged`.
+    of its own: the page gets it as `aside`, htmx beside the fragment with `oob` set. `good_for` and
+    what follows it: see `tagged`.
     """
     standing = render_to_string(aside, context, request) if aside else ""
     live, tag = live_fragment(request, fragment, context, beside=standing)
@@ -49,15 +50,18 @@ def respond(
     else:
         moving = render_to_string(aside, {**context, "oob": True}, request) if aside else ""
         response = HttpResponse(live + moving)
-    return tagged(response, tag, good_for=good_for, still=still)
+    return tagged(response, tag, good_for=good_for, still=still, alone=alone)
 
 
-def tagged(response: HttpResponse, tag: str, *, good_for: float = 0.0, still: Still | None = None) -> HttpResponse:
+def tagged(
+    response: HttpResponse, tag: str, *, good_for: float = 0.0, still: Still | None = None, alone: bool = False
+) -> HttpResponse:
     """The answer with its tag, kept by nobody for others.
 
-    So many seconds, and as long as it is `still` so, a 304 is given again without asking, unless something happens.
+    So many seconds, and as long as it is `still` so, a 304 is given again without asking, unless something happens;
+    `alone`: whatever happens.
     """
-    response.good_for, response.still = good_for, still  # type: ignore[attr-defined]
+    response.good_for, response.still, response.alone = good_for, still, alone  # type: ignore[attr-defined]
     response.headers["HX-PTag"] = tag
     response.headers["Cache-Control"] = "private, no-cache"
     patch_vary_headers(response, ("HX-Request", "HX-PTag"))

@@ -19,7 +19,7 @@ from scheduler.records import FleetRecord, WorkerRecord, applied, changes, delta
 from scheduler.services.lease import Lease
 
 KEYFRAME_EVERY = 64
-VIEWS_KEPT = 8
+VIEWS_KEPT = 16
 NEAR = 16
 """So many passes back a remembered view is nearer than the last keyframe."""
 

@@ -23,8 +23,8 @@ from scheduler.services.digests import NOTHING, and_given, decision_digest, view
 from scheduler.services.ledger import PlannedPlacement, ViewKey, placements_of, rules_revision, seen_by, view_key
 
 MOST_EXPANDED = 32
-MOST_FLEETS = 4
-MOST_TURNS = 8
+MOST_FLEETS = 12
+MOST_TURNS = 12
 MOST_KNOWN = 3
 """How many times as many workers as a fleet has are remembered at most."""
 
@@ -170,7 +170,8 @@ def fleet_after(placements: Sequence[PlannedPlacement], fleet: Fleet) -> Fleet:
     for planned in placements:
         for worker, devices in planned.assignments:
             given[worker].append(_load(planned, devices))
-    return Fleet(tuple(_holding(worker, given.get(worker.id, [])) for worker in fleet.workers))
+    after = ((worker, given.get(worker.facts.id)) for worker in fleet.workers)
+    return Fleet(tuple([_holding(worker, loads) if loads else worker for worker, loads in after]))
 
 
 def _load(planned: PlannedPlacement, devices: Sequence[int]) -> TaskLoad:

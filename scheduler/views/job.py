@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from scheduler.models import Task
+from scheduler.models import Job, Task
 from scheduler.services.recorded import Recorded
 from scheduler.views.candidates import rows as candidate_rows
 from scheduler.views.decided import decided, decision_asked_for
@@ -35,17 +35,22 @@ def live(request: HttpRequest, job_id: str) -> HttpResponse:
     elif tab == "placement":
         context, aside = {**context, **newer_context(request, frame)}, "scheduler/_candidates_newer.html"
     live_piece = "scheduler/_live.html"
+    is_alone = frame.task is not None and frame.job.started_at is not None and not frame.job.spec.get("distributed")
     return respond(
         request, page="scheduler/job.html", fragment=live_piece, context=context, aside=aside, good_for=GOOD_FOR,
-        still=_wrote_nothing_since(frame.task),
+        still=_as_it_was(frame.job, frame.task), alone=is_alone,
     )  # fmt: skip
 
 
-def _wrote_nothing_since(task: Task | None) -> Still | None:
-    """Whether the output is as long as it was: no event tells of that."""
-    if task is None or task.finished_at:
+def _as_it_was(job: Job, task: Task | None) -> Still | None:
+    """Whether job and task are as they were and the output as long: what others do changes nothing where it runs."""
+    if task is None:
         return None
-    return Task.objects.filter(pk=task.pk, log_size=task.log_size).exists
+    whose = {
+        f"attempt__job__{name}": getattr(job, name)
+        for name in ("state", "state_since", "decision_id", "hold_until", "cancel_requested_at", "name")
+    }
+    return Task.objects.filter(pk=task.pk, state=task.state, log_size=task.log_size, **whose).exists
 
 
 def placement(request: HttpRequest, job_id: str) -> HttpResponse:

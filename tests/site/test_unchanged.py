@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
+from benchmarks.pages_history import let_run
 from gpulayer_site import unchanged
 from scheduler.models import Event, Job, Task
 from scheduler.services.jobs import cancel_job
@@ -84,9 +87,23 @@ def test_an_event_that_was_written_earlier_and_is_seen_later_counts_too(job: Job
 def test_output_that_grows_is_seen_though_no_event_tells(job: Job, browser: Client) -> None:
     path = f"/jobs/{job.job_id}/live"
     tag = settled(browser, path)
-    Job.objects.update(name="renamed")
-    assert look(browser, path, tag)[0] == 304
     Task.objects.update(log_size=7)
+    with CaptureQueriesContext(connection) as asked:
+        look(browser, path, tag)
+    assert len(asked) > 2, "the piece is made again"
+
+
+def test_what_becomes_of_others_is_nothing_to_a_job_that_runs(
+    job: Job, browser: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    other = a_job(gpus=16, at=timezone.now())
+    let_run(timezone.now())
+    path = f"/jobs/{job.job_id}/live"
+    tag = settled(browser, path)
+    cancel_job(job=other, actor="user:mira", now=timezone.now())
+    with django_assert_max_num_queries(2):
+        assert look(browser, path, tag) == (304, tag)
+    cancel_job(job=job, actor="user:mira", now=timezone.now())
     assert look(browser, path, tag)[0] == 200
 
 
