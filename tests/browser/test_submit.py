@@ -103,15 +103,16 @@ def test_without_a_script_targets_rows_and_the_answer_come_by_buttons(open_page:
     page.goto("/jobs/new")
     page.get_by_label("Name", exact=True).fill("no script")
     page.get_by_label("GPUs", exact=True).fill("1")
+    page.get_by_label("GPU memory, each").fill("800")
     page.get_by_role("button", name="Add remote").click()
     page.get_by_role("button", name="Move remote up").click()
     assert "remote" in page.locator("#targets li").first.inner_text()
     page.get_by_role("button", name="Add value").click()
     page.get_by_role("button", name="Check", exact=True).click()
-    assert "Would" in page.locator("#preview").inner_text()
+    assert "Never fits" in page.locator("#preview").inner_text()
     assert page.get_by_label("Name", exact=True).input_value() == "no script"
-    page.locator("#preview").get_by_role("button", name=re.compile("^Apply fallback targets")).first.click()
-    assert "cloud" in page.locator("#targets").inner_text()
+    page.locator("#preview").get_by_role("button", name=re.compile("^Apply GPU memory")).first.click()
+    assert page.get_by_label("GPU memory, each").input_value() != "800"
 
 
 def test_on_a_phone_answer_and_button_stay_at_the_bottom(open_page: Any) -> None:
@@ -135,7 +136,7 @@ def test_is_accessible_with_an_answer_and_with_errors(open_page: Any, address: s
         page.get_by_label("GPUs", exact=True).fill("2")
         page.get_by_label("GPU memory, each").fill("800")
         expect(page.locator("#preview")).to_contain_text("Never fits", timeout=20 * SECONDS)
-        page.evaluate("document.querySelectorAll('main details').forEach(each => { each.open = true })")
+        page.evaluate("document.querySelectorAll('main details.more').forEach(each => { each.open = true })")
         assert complaints(page) == []
         page.get_by_label("GPUs", exact=True).fill("two")
     else:
