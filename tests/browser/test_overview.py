@@ -55,7 +55,7 @@ class TestTheMap:
         page.keyboard.press("ArrowDown")
         chosen = strip(page).inner_text()
         tag = page.locator("#overview").get_attribute("hx-ptag")
-        installation.run("worker", "drain", "rem-h100-599", "--yes")
+        installation.run("worker", "drain", "rem-h100-599")
         expect(page.locator("#overview")).not_to_have_attribute("hx-ptag", tag, timeout=30 * SECONDS)
         expect(strip(page)).to_have_text(chosen)
         assert page.evaluate("document.activeElement.id") == drawn.get_attribute("id")
