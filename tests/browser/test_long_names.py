@@ -73,7 +73,7 @@ def submitted(installation: Installation, **document: Any) -> str:
 def test_is_accessible_silent_and_within_its_width(open_page: Any, places: dict[str, str], name: str) -> None:
     page = open_page()
     page.goto(places[name])
-    expect(page.locator("section#whys")).to_have_count(0, timeout=15 * SECONDS)
+    expect(page.locator("#whys[hx-get]")).to_have_count(0, timeout=15 * SECONDS)
     assert complaints(page) == []
 
 

@@ -47,7 +47,7 @@ NAMES = ("placement", "why", "checks", "why not", "changes", "a worker")
 def open_whole(page: Page, place: str) -> None:
     """The page with the panels that come by themselves."""
     page.goto(place)
-    expect(page.locator("section#whys")).to_have_count(0)
+    expect(page.locator("#whys[hx-get]")).to_have_count(0)
 
 
 @pytest.mark.parametrize("name", NAMES)
