@@ -56,7 +56,7 @@ def queries(client: Client, url: str = "/") -> int:
 @pytest.fixture
 def mixed(mira: User) -> dict[str, Any]:
     """Five workers in every state there is, and a queue that waits for different things."""
-    made = {
+    made: dict[str, Any] = {
         "busy": a_worker("busy", gpus="2xA100"),
         "broken": a_worker("broken", gpus="4xT4"),
         "gone": a_worker("gone", gpus="2xT4", seen=timezone.now() - timedelta(hours=1)),
