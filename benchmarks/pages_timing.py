@@ -66,8 +66,13 @@ def part(ordered: Sequence[float], share: float) -> float:
 
 
 def measured(client: Client, asked: Asked) -> Figures:
-    """Ask it all, one after the other."""
+    """Ask it all, one after the other; what is not to be cold, once before.
+
+    So what passes saw is known then, as in a server that has run for a while; most decisions are made out anew.
+    """
     wall, work, answers = [], [], []
+    for request in () if asked.cold or asked.unchanged else asked.requests:
+        ask(client, request)
     for request in asked.requests:
         if asked.cold:
             _forget_last_pass()
