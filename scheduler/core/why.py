@@ -23,6 +23,7 @@ from scheduler.core.scene import Scene
 from scheduler.core.spec import JobSpec
 from scheduler.core.why_this import WhyThis, why_this
 from scheduler.core.why_words import relaxation_sentence
+from scheduler.core.words import Clock, in_utc
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +54,8 @@ class Grounds:
     """The time limits of running jobs, where they are known."""
     passed_over: Callable[[Scene], PassedOver] | None = None
     """Who went ahead, where that is recorded."""
+    clock: Clock = in_utc
+    """How instants in sentences are said."""
 
 
 def why(given: Grounds) -> Why:
@@ -72,7 +75,7 @@ PARTS: Mapping[str, Callable[[Grounds], Any]] = {
     "relaxations": lambda given: relaxations(given.scene),
     "gang": lambda given: gang_versions(given.scene),
     "matrix": lambda given: matrix(given.scene, grouping=given.grouping),
-    "blockers": lambda given: blockers(given.scene, given.ends() if given.ends else {}),
+    "blockers": lambda given: blockers(given.scene, given.ends() if given.ends else {}, clock=given.clock),
     "passed_over": lambda given: given.passed_over(given.scene) if given.passed_over else None,
 }
 """How each field of `Why` is found."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -111,7 +111,7 @@ def _relaxations(job: Job, rec: Recorded, grounds: Grounds) -> dict[str, Any]:
 
 
 def _in_the_way(grounds: Grounds) -> dict[str, Any]:
-    found, over = part("blockers", grounds), part("passed_over", grounds)
+    found, over = part("blockers", replace(grounds, clock=in_my_zone)), part("passed_over", grounds)
     told = passed_over_sentence(over)
     return {
         "blockers": found,
