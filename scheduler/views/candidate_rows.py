@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
+from operator import itemgetter
 
 from scheduler.core import explain
 from scheduler.core.bits import each
@@ -107,10 +108,14 @@ class Candidates:
             (bool(self.query.group), "outside the group", "Any group", {"by": "", "group": ""}),
             (self.query.verdict != "all", "of any verdict", "Any verdict", {"verdict": "all"}),
         )
-        found = [(self._match(self.query.but(**change)), *words, change) for is_so, *words, change in parts if is_so]
-        if not found or not (most := max(found, key=lambda one: one[0].bit_count()))[0]:
+        found = [
+            (self._match(self.query.but(**change)).bit_count(), what, act, change)
+            for is_so, what, act, change in parts
+            if is_so
+        ]
+        number, what, act, change = max(found, key=itemgetter(0), default=(0, "", "", {}))
+        if not number:
             return None
-        number, what, act, change = most[0].bit_count(), *most[1:]
         said = f"{number:,} {'candidate matches' if number == 1 else 'candidates match'} {what}."
         return Without(said, act, self.query.link(**change))
 
