@@ -68,7 +68,11 @@ def left_by(row: SchedulingPass, worker: str, waiting: Collection[str]) -> Worke
     """The worker as the pass saw it, with what it gave there; what it meant for jobs that still wait was refused."""
     if worker not in seen_by(row):
         return None
-    given = [planned for planned in placements_of(row) if planned.job_id not in waiting]
+    given = [
+        planned
+        for planned in placements_of(row)
+        if planned.job_id not in waiting and any(name == worker for name, _ in planned.assignments)
+    ]
     return fleet_after(given, _alone(row, worker)).workers[0]
 
 

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from django.db.models.fields.json import KeyTransform
-
-from scheduler.core.availability import Setting
-from scheduler.core.decision import TierStatus
-from scheduler.core.evaluation import availability_reasons, compatibility_reasons
 from scheduler.core.fleet import WorkerView
 from scheduler.core.spec import Origin, QueueEntry
-from scheduler.facts import facts_by_id
-from scheduler.models import Job, JobState, PassState, SchedulingPass, Task
+from scheduler.models import Job, PassState, SchedulingPass, Task
 from scheduler.queue import take_queue
-from scheduler.records import fleet_of
-from scheduler.services.ledger import placements_of, seen_by
-from scheduler.services.recorded import fleet_after
-from scheduler.services.visibility import seen_by as jobs_seen_by
+from scheduler.services.one_worker import left_by, reasons_on, turns
+from scheduler.services.visibility import seen_by
 
 MOST_NAMED = 3
 MOST_LOOKED_AT = 500
@@ -54,44 +46,19 @@ def waiters_for(job: Job, tasks: Sequence[Task], *, user: Any) -> Waiters:
         return Waiters(0, ())
     waiting = {queued.pk: queued.entry for queued in take_queue() if queued.entry}
     alone = {pk: entry for pk, entry in waiting.items() if not entry.spec.distributed}
-    views = list(_left_by(row, [task.worker.name for task in tasks], {entry.job_id for entry in waiting.values()}))
-    closed = _closed_targets()
+    ids = {entry.job_id for entry in waiting.values()}
+    views = [view for task in tasks if (view := left_by(row, task.worker.name, ids))]
+    closed = {pk: turn.closed for pk, turn in turns().items()}
     able = [pk for pk, entry in alone.items() if _starts(entry, views, job.job_id, closed.get(pk, frozenset()))]
-    seen = jobs_seen_by(user).filter(pk__in=able[:MOST_LOOKED_AT]).order_by("submitted_at", "pk")
+    seen = seen_by(user).filter(pk__in=able[:MOST_LOOKED_AT]).order_by("submitted_at", "pk")
     found = [Waiter(*values) for values in seen.values_list("job_id", "name", "submitted_at")]
     return Waiters(len(found), tuple(found[:MOST_NAMED]))
-
-
-def _left_by(row: SchedulingPass, workers: Sequence[str], waiting: Collection[str]) -> Iterator[WorkerView]:
-    """These workers as the pass saw them, with what it gave there; what it meant for jobs that still wait was not."""
-    records = {worker: record for worker in workers if (record := seen_by(row).get(worker))}
-    given = [
-        planned
-        for planned in placements_of(row)
-        if planned.job_id not in waiting and any(worker in records for worker, _ in planned.assignments)
-    ]
-    yield from fleet_after(given, fleet_of(records, facts_by_id, at=row.started_at)).workers
-
-
-def _closed_targets() -> Mapping[int, frozenset[Origin]]:
-    """The targets that an earlier one keeps closed, as the kept decisions of the waiting jobs have it."""
-    kept = Job.objects.filter(state=JobState.QUEUED, decision__isnull=False)
-    tiers = kept.values_list("pk", KeyTransform("tiers", "decision__summary"))
-    return {
-        pk: frozenset(Origin(tier["name"]) for tier in told if tier["status"] == TierStatus.CLOSED)
-        for pk, told in tiers
-    }
 
 
 def _starts(entry: QueueEntry, views: Sequence[WorkerView], holder: str, closed: frozenset[Origin]) -> bool:
     """Whether it is this holder's tasks, and nothing else, that keep a job off one of these workers."""
     for view in views:
         without = replace(view, tasks=tuple(task for task in view.tasks if task.job_id != holder))
-        if not _kept_off(entry, without, closed) and _kept_off(entry, view, closed):
+        if not reasons_on(entry, without, closed) and reasons_on(entry, view, closed):
             return True
     return False
-
-
-def _kept_off(entry: QueueEntry, view: WorkerView, closed: frozenset[Origin]) -> bool:
-    setting = Setting(closed=closed, avoided=frozenset(entry.failed_on) & {view.id})
-    return bool(compatibility_reasons(entry, view) or availability_reasons(entry, view, setting))
