@@ -153,7 +153,15 @@ class _Browser:
     streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def get(self, path: str, tag: str = "", *, fragment: bool = False) -> tuple[int, dict[str, str], bytes]:
-        """Status, headers and body."""
+        """Status, headers and body; on a new connection where the server has closed the one that was idle."""
+        try:
+            return await self._get(path, tag, fragment=fragment)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            self.close()
+            self.streams = None
+            return await self._get(path, tag, fragment=fragment)
+
+    async def _get(self, path: str, tag: str, *, fragment: bool) -> tuple[int, dict[str, str], bytes]:
         if self.streams is None:
             self.streams = await asyncio.open_connection("127.0.0.1", self.port)
         reader, writer = self.streams
