@@ -11,7 +11,7 @@ from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from scheduler.core.availability import free_cpu, free_disk, free_memory
-from scheduler.core.bits import Growing, less, members, where
+from scheduler.core.bits import Growing, Spot, less, members, spot, where
 from scheduler.core.census import UNKNOWN, Census
 from scheduler.core.device_board import DeviceBoard, Mask
 from scheduler.core.fleet import TaskLoad, WorkerFacts, WorkerView
@@ -46,17 +46,17 @@ class Level:
         """The workers that have less left."""
         if asked not in self._short:
             insort(self._asks, asked)
-            self._short[asked] = Growing(where(map(asked.__gt__, self.left)))
+            self._short[asked] = Growing(where(map(asked.__gt__, self.left)), len(self.left))
         return self._short[asked]
 
-    def take(self, rank: int, bit: int, amount: int, epoch: int) -> None:
-        """Less is left of it on one worker; `bit` is the set of it alone."""
+    def take(self, spot: Spot, amount: int) -> None:
+        """Less is left of it on the worker at that spot."""
         if not amount:
             return
-        before = self.left[rank]
-        after = self.left[rank] = before - amount
+        before = self.left[spot.rank]
+        after = self.left[spot.rank] = before - amount
         for asked in self._asks[bisect_right(self._asks, after) : bisect_right(self._asks, before)]:
-            self._short[asked].add(rank, bit, epoch)
+            self._short[asked].add(*spot)
 
 
 class Board:
@@ -88,12 +88,12 @@ class Board:
     def place(self, loads: Sequence[tuple[int, TaskLoad]]) -> None:
         """One job takes these, each from the worker of that rank; the next epoch begins."""
         for rank, load in loads:
-            bit = 1 << rank
-            self.slots.take(rank, bit, 1, self.epoch)
-            self.cpu.take(rank, bit, load.cpu_millicores, self.epoch)
-            self.memory.take(rank, bit, load.memory_bytes, self.epoch)
-            self.disk.take(rank, bit, load.disk_bytes, self.epoch)
-            self.devices.take(rank, bit, load.devices, self.epoch)
+            where_it_is = spot(rank, self.epoch)
+            self.slots.take(where_it_is, 1)
+            self.cpu.take(where_it_is, load.cpu_millicores)
+            self.memory.take(where_it_is, load.memory_bytes)
+            self.disk.take(where_it_is, load.disk_bytes)
+            self.devices.take(where_it_is, load.devices)
             self.touched.append(rank)
             self._given.setdefault(rank, []).append((self.epoch, load))
         self.epoch += 1

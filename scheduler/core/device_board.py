@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from functools import cached_property
 
 from scheduler.core.availability import charges
-from scheduler.core.bits import Growing, each
+from scheduler.core.bits import Growing, Spot, each, less, of_ranks
 from scheduler.core.census import Census
 from scheduler.core.fleet import WorkerView
 from scheduler.core.matching import qualifying
@@ -25,18 +24,41 @@ State = tuple[int, Mask]
 class Request:
     """One kind of request for devices: what it could be given in each condition, and who has too few of it left."""
 
-    __slots__ = ("causes", "count", "held", "lacking", "usable")
+    __slots__ = ("_held", "_short_at_first", "causes", "count", "lacking", "usable")
 
     def __init__(self, count: int) -> None:
         self.count = count
         self.usable: dict[int, Mask] = {}
         """By condition: the qualifying devices that only a task can keep from it."""
-        self.lacking = Growing(0)
-        """The workers on which too few of those are left."""
-        self.held = Growing(0)
-        """The workers on which a task holds one of those."""
         self.causes: dict[Code, int] = {}
         """The workers on which something else keeps a qualifying device from it, by what that is."""
+
+    def begin(self, alike: Mapping[State, int], size: int) -> None:
+        """Find who has too few left; from now on `take` keeps account of it."""
+        lacking = held = 0
+        for (condition, taken), members in alike.items():
+            usable = self.usable[condition]
+            if (usable & ~taken).bit_count() < self.count:
+                lacking |= members
+                if usable & taken:
+                    held |= members
+        self.lacking = Growing(lacking, size)
+        """The workers on which too few of those are left."""
+        self._short_at_first = lacking
+        """Of them, those that came in here; on all that come in later, a task holds one."""
+        self._held = Growing(held, size)
+        """Of those, the workers on which a task holds one."""
+
+    def take(self, spot: Spot, had: int, has: int, *, first: bool) -> None:
+        """So many were left on a worker and are left now; `first`: no task held any before."""
+        if had >= self.count > has:
+            self.lacking.add(*spot)
+        elif first and had < self.count:
+            self._held.add(*spot)
+
+    def in_use(self, epoch: int) -> int:
+        """The workers on which, at that moment, too few are left and a task holds one."""
+        return less(self.lacking.before(epoch), self._short_at_first) | self._held.before(epoch)
 
 
 class DeviceBoard:
@@ -46,7 +68,9 @@ class DeviceBoard:
         self._census, self._at = census, at
         self._conditions = census.conditions
         self._held: list[Mask] = [0] * census.size
-        self._seated: list[int] = []
+        self._alike = {(condition, 0): members for condition, members in census.classes(condition_of).items()}
+        self._moved: set[int] = set()
+        """The ranks of those that are held otherwise than that says."""
         self._watchers: dict[int, dict[Mask, list[Request]]] = {}
         self._memory: dict[tuple[int, Mask], int | None] = {}
         self._all: dict[int, Mask] = {}
@@ -55,16 +79,22 @@ class DeviceBoard:
         """Tasks hold these before the pass begins."""
         self._held[rank] = mask_of(devices)
         if self._held[rank]:
-            self._seated.append(rank)
+            self._moved.add(rank)
 
-    @cached_property
-    def alike(self) -> dict[State, int]:
+    def alike(self) -> Mapping[State, int]:
         """The workers whose devices are in the same condition and held alike."""
-        alike = {(condition, 0): members for condition, members in self._census.classes(condition_of).items()}
-        for rank in self._seated:
-            condition, held = self._conditions[rank], self._held[rank]
-            _move(alike, 1 << rank, (condition, 0), (condition, held))
-        return alike
+        moved = tuple(self._moved)  # another thread may ask the same
+        if moved:
+            everywhere = of_ranks(moved, self._census.size)
+            alike = {state: less(members, everywhere) for state, members in self._alike.items()}
+            now: dict[State, list[int]] = {}
+            for rank in moved:
+                now.setdefault((self._conditions[rank], self._held[rank]), []).append(rank)
+            for state, ranks in now.items():
+                alike[state] = alike.get(state, 0) | of_ranks(ranks, self._census.size)
+            self._alike = {state: members for state, members in alike.items() if members}
+            self._moved.clear()
+        return self._alike
 
     def watch(self, entry: QueueEntry) -> Request:
         """Begin to keep account for a kind of request, of which this job is one."""
@@ -78,31 +108,23 @@ class DeviceBoard:
                     request.causes[code] = request.causes.get(code, 0) | members
             request.usable[condition] = usable
             self._watchers.setdefault(condition, {}).setdefault(usable, []).append(request)
-        for (condition, held), members in self.alike.items():
-            usable = request.usable[condition]
-            if (usable & ~held).bit_count() < request.count:
-                request.lacking.bits |= members
-            if usable & held:
-                request.held.bits |= members
+        request.begin(self.alike(), self._census.size)
         return request
 
-    def take(self, rank: int, bit: int, devices: Iterable[int], epoch: int) -> None:
-        """One more task holds these of one worker; `bit` is the set of it alone."""
-        alike = self.alike
+    def take(self, spot: Spot, devices: Iterable[int]) -> None:
+        """One more task holds these of the worker at that spot."""
+        rank = spot.rank
         mask, before, condition = mask_of(devices), self._held[rank], self._conditions[rank]
         if not mask:
             return
         after = self._held[rank] = before | mask
-        _move(alike, bit, (condition, before), (condition, after))
+        self._moved.add(rank)
         for usable, requests in self._watchers.get(condition, {}).items():
             had, has = (usable & ~before).bit_count(), (usable & ~after).bit_count()
-            if had == has:
-                continue
-            for request in requests:
-                if not usable & before:
-                    request.held.add(rank, bit, epoch)
-                if has < request.count <= had:
-                    request.lacking.add(rank, bit, epoch)
+            if had != has:
+                first = not usable & before
+                for request in requests:
+                    request.take(spot, had, has, first=first)
 
     def left_on(self, rank: int, freed: Mask = 0) -> Mask:
         """The devices of one worker that no task holds, if these were free."""
@@ -127,7 +149,7 @@ class DeviceBoard:
 
     def memory_left_everywhere(self, request: Request) -> list[int | None]:
         """The same of every worker, by rank."""
-        known = {state: self._memory_in(request, state) for state in self.alike}
+        known = {state: self._memory_in(request, state) for state in self.alike()}
         return [known[state] for state in zip(self._conditions, self._held, strict=True)]
 
     def _memory_in(self, request: Request, state: State) -> int | None:
@@ -145,10 +167,3 @@ def mask_of(indices: Iterable[int]) -> Mask:
     for index in indices:
         mask |= 1 << index
     return mask
-
-
-def _move(alike: dict[State, int], bit: int, old: State, new: State) -> None:
-    alike[old] ^= bit
-    if not alike[old]:
-        del alike[old]
-    alike[new] = alike.get(new, 0) | bit

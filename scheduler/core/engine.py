@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from datetime import datetime
 from operator import attrgetter, is_
 
+from scheduler.core.bits import in_blocks
 from scheduler.core.board import Board
 from scheduler.core.census import Answers, Census
 from scheduler.core.decision import Assignment, SchedulingDecision
@@ -17,12 +18,12 @@ from scheduler.core.devices import load_of
 from scheduler.core.fleet import WorkerFacts, WorkerView
 from scheduler.core.gang import Version
 from scheduler.core.moments import Moment
-from scheduler.core.orders import ById, ByMemory
+from scheduler.core.orders import NOBODY, ById, ByMemory
 from scheduler.core.questions import device_ask
 from scheduler.core.shapes import Shape, shape_of
 from scheduler.core.spec import Origin, Policy, QueueEntry
 from scheduler.core.standings import Standing
-from scheduler.core.tiers import avoided_workers, choose
+from scheduler.core.tiers import Choice, avoided_workers, choose
 from scheduler.core.windows import seen_at
 
 _by_id = attrgetter("facts.id")
@@ -78,37 +79,31 @@ class Pass:
         """How a job stands at this moment: decided, but given nothing."""
         shape = self._shape(entry)
         avoided = self._avoided(entry, shape)
-        eligible = shape.eligible(shape.ranks(avoided) if avoided else 0)
-
-        def walk(tier: Origin) -> Iterator[tuple[int, Version]]:
-            ranks = self._order(entry, shape).walk(eligible & shape.in_tier(tier))
-            return ((rank, shape.torch[rank] if shape.torch else None) for rank in ranks)
-
-        return Standing(entry, shape, avoided, eligible, choose(entry, shape.counts, shape.closed, walk))
+        choice = self._choose(entry, shape, avoided)
+        return Standing(entry=entry, shape=shape, avoided=avoided, epoch=self._board.epoch, choice=choice)
 
     def in_order(self, standing: Standing) -> Iterator[int]:
         """The workers that could take the job now, as long as nothing is given away: by tier, then as its policy says.
 
         Tiers that are closed have none.
         """
-        entry, shape = standing.entry, standing.shape
-        for tier in entry.spec.tiers:
-            yield from self._order(entry, shape).walk(standing.eligible & shape.in_tier(tier))
+        for tier in standing.entry.spec.tiers:
+            yield from self._walk(standing.entry, standing.shape, standing.avoided, tier)
 
     def decide(self, entry: QueueEntry) -> SchedulingDecision:
         """Decide one job, and hold what it is given."""
-        standing, epoch = self.stand(entry), self._board.epoch
+        standing = self.stand(entry)
         assignments = self._assigned(standing)
         if assignments:
             loads = [load_of(entry, task.devices) for task in assignments]
             self._board.place(list(zip(standing.choice.chosen, loads, strict=True)))
-        return self._decided(standing, assignments, epoch)
+        return self._decided(standing, assignments)
 
     def decided(self, standing: Standing) -> SchedulingDecision:
         """What is decided of a job that stands so at this moment; nothing is given away."""
-        return self._decided(standing, self._assigned(standing), self._board.epoch)
+        return self._decided(standing, self._assigned(standing))
 
-    def _decided(self, standing: Standing, assignments: tuple[Assignment, ...], epoch: int) -> SchedulingDecision:
+    def _decided(self, standing: Standing, assignments: tuple[Assignment, ...]) -> SchedulingDecision:
         entry, shape, choice = standing.entry, standing.shape, standing.choice
         return SchedulingDecision(
             job_id=entry.job_id,
@@ -119,10 +114,22 @@ class Pass:
             notes=shape.notes,
             ever_schedulable=shape.ever_schedulable,
             evidence=Moment(
-                entry=entry, shape=shape, census=self._census, board=self._board, epoch=epoch,
+                entry=entry, shape=shape, census=self._census, board=self._board, epoch=standing.epoch,
                 avoided=standing.avoided, chosen=choice.chosen,
             ),
         )  # fmt: skip
+
+    def _choose(self, entry: QueueEntry, shape: Shape, avoided: frozenset[str]) -> Choice[int]:
+        def walk(tier: Origin) -> Iterator[tuple[int, Version]]:
+            ranks = self._walk(entry, shape, avoided, tier)
+            return ((rank, shape.torch[rank] if shape.torch else None) for rank in ranks)
+
+        return choose(entry, shape.counts, shape.closed, walk)
+
+    def _walk(self, entry: QueueEntry, shape: Shape, avoided: frozenset[str], tier: Origin) -> Iterator[int]:
+        """The workers of a tier that could take the job now, best first."""
+        without = in_blocks(shape.ranks_of(avoided)) if avoided else NOBODY
+        return self._order(entry, shape).walk(shape.left(tier), without)
 
     def _assigned(self, standing: Standing) -> tuple[Assignment, ...]:
         """What it would be given: the lowest of what is left there."""
@@ -162,5 +169,5 @@ class Pass:
     def _avoided(self, entry: QueueEntry, shape: Shape) -> frozenset[str]:
         if not entry.failed_on:
             return frozenset()
-        fresh = shape.count(shape.compatible & ~shape.ranks(frozenset(entry.failed_on)))
+        fresh = shape.counts_without(shape.ranks_of(frozenset(entry.failed_on)))
         return avoided_workers(entry, fresh, shape.closed)

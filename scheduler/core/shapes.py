@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Iterable
 from functools import cached_property
 
-from scheduler.core.bits import less, of_ranks
+from scheduler.core.bits import Left, blocks_of, less, of_ranks, spot
 from scheduler.core.board import Board
 from scheduler.core.causes import Causes, Split, failing, levels, split
 from scheduler.core.census import Census
@@ -41,6 +41,7 @@ class Shape:
         self._census, self._board, self.request = census, board, request
         self._failing = failing(entry, claims, census)
         self._in_tier: dict[Origin, int] = {}
+        self._left: dict[Origin, Left] = {}
         self.compatible = census.everyone
         for _, bits in self._failing:
             self.compatible = less(self.compatible, bits)
@@ -49,6 +50,7 @@ class Shape:
         self.closed = closed_tiers(entry, self.counts)
         self.ever_schedulable = could_ever(entry, self.counts)
         self._levels = levels(entry, board)
+        self._gone = [short for _, short in self._levels] + ([request.lacking] if request else [])
         self._lasting = self._lasting_causes(entry)
         self._open = self.compatible
         for _, bits in self._lasting:
@@ -62,11 +64,21 @@ class Shape:
         """What no single worker can say."""
         return notes(self._spec, self._census.names, self._census.newer(self._spec, self.compatible))
 
+    @cached_property
+    def _compatible_blocks(self) -> list[int]:
+        return blocks_of(self.compatible, self._census.size)
+
     def in_tier(self, tier: Origin) -> int:
         """The compatible workers of one tier."""
         if tier not in self._in_tier:
             self._in_tier[tier] = self.compatible & self._census.origins.get(tier, 0)
         return self._in_tier[tier]
+
+    def left(self, tier: Origin) -> Left:
+        """The workers of one tier that could be taken now, as they become fewer during the pass."""
+        if tier not in self._left:
+            self._left[tier] = Left(self._open & self.in_tier(tier), self._census.size, self._gone)
+        return self._left[tier]
 
     def count(self, workers: int) -> dict[Origin, dict[Version, int]]:
         """How many of these workers each tier has, by torch version for a gang."""
@@ -77,21 +89,29 @@ class Shape:
             for tier, bits in tiers.items()
         }
 
-    def eligible(self, avoided: int) -> int:
-        """The workers that could be taken now."""
+    def counts_without(self, ranks: Iterable[int]) -> dict[Origin, dict[Version, int]]:
+        """What `counts` would be without these workers, of which each is given once."""
+        counts = {tier: dict(versions) for tier, versions in self.counts.items()}
+        for rank in ranks:
+            _, block, bit, _ = spot(rank)
+            if self._compatible_blocks[block] & bit:
+                counts[self._census.facts[rank].origin][self.torch[rank] if self.torch else None] -= 1
+        return counts
+
+    def eligible(self, epoch: int, avoided: int) -> int:
+        """The workers that could be taken at that moment."""
         taken = avoided
-        for _, short in self._levels:
-            taken |= short.bits
-        if self.request:
-            taken |= self.request.lacking.bits
+        for gone in self._gone:
+            taken |= gone.before(epoch)
         return less(self._open, taken)
 
-    def ranks(self, workers: frozenset[str]) -> int:
-        """These workers, as far as the fleet has them."""
-        if not workers:
-            return 0
-        rank_of = self._census.rank_of
-        return of_ranks((rank_of[worker] for worker in workers if worker in rank_of), self._census.size)
+    def ranks_of(self, workers: Iterable[str]) -> list[int]:
+        """The ranks of these workers, as far as the fleet has them."""
+        return [rank for rank in map(self._census.rank_of.get, workers) if rank is not None]
+
+    def ranks(self, workers: Collection[str]) -> int:
+        """The set of them."""
+        return of_ranks(self.ranks_of(workers), self._census.size) if workers else 0
 
     def parts(self, epoch: int, avoided: int, chosen: int) -> Parts:
         """The candidates at that moment by verdict and codes; the same object for jobs that find the same."""
@@ -118,7 +138,7 @@ class Shape:
         if self.request:
             lacking = self.request.lacking.before(epoch)
             causes += [(code, lacking & charged) for code, charged in self.request.causes.items()]
-            causes.append((Code.GPU_IN_USE, lacking & self.request.held.before(epoch)))
+            causes.append((Code.GPU_IN_USE, self.request.in_use(epoch)))
         return split(self.compatible, causes)
 
     def _versions(self) -> dict[Version, int]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from scheduler.core.shapes import Shape
 from scheduler.core.spec import QueueEntry
 from scheduler.core.tiers import Choice
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Standing:
     """One job against a whole fleet. Workers are ranks in the fleet sorted by id, sets of them are whole numbers."""
 
@@ -17,9 +18,14 @@ class Standing:
     shape: Shape
     avoided: frozenset[str]
     """Workers on which it failed, where it can do without them."""
-    eligible: int
-    """The workers that could take it, or a member of it, now."""
+    epoch: int
+    """The moment."""
     choice: Choice[int]
+
+    @cached_property
+    def eligible(self) -> int:
+        """The workers that could take it, or a member of it, at that moment; found when somebody looks."""
+        return self.shape.eligible(self.epoch, self.shape.ranks(self.avoided))
 
     @property
     def compatible(self) -> int:

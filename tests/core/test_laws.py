@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from datetime import datetime
 from random import Random
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -36,15 +37,34 @@ def plainly(queue: Iterable[QueueEntry], fleet: Workers, at: datetime | None = N
         yield decision
 
 
-@laws
-@given(queues, fleets, instants)
-def test_a_pass_over_sets_decides_as_the_plain_rule_does(queue: Queue, fleet: Workers, at: datetime | None) -> None:
-    passed = [result.decision for result in run_pass(queue, fleet, at=at)]
-    for fast, plain in zip(passed, plainly(queue, fleet, at), strict=True):
+def are_the_same(passed: Iterable[SchedulingDecision], by_the_rule: Iterable[SchedulingDecision]) -> None:
+    for fast, plain in zip(passed, by_the_rule, strict=True):
         assert fast == plain
         assert fast.groups() == plain.groups()
         assert fast.fingerprint == plain.fingerprint
         assert all(fast.candidate(candidate.worker) == candidate for candidate in plain.candidates)
+
+
+@laws
+@given(queues, fleets, instants)
+def test_a_pass_over_sets_decides_as_the_plain_rule_does(queue: Queue, fleet: Workers, at: datetime | None) -> None:
+    are_the_same([result.decision for result in run_pass(queue, fleet, at=at)], plainly(queue, fleet, at))
+
+
+@settings(laws, max_examples=100)
+@given(queues, fleets, instants, st.integers(2, 6))
+def test_a_pass_over_several_blocks_does_too(queue: Queue, fleet: Workers, at: datetime | None, times: int) -> None:
+    many = tuple(
+        replace(worker, facts=replace(worker.facts, id=f"{worker.id}-{number}"))
+        for number in range(times)
+        for worker in fleet
+    )
+    queue = tuple(replace(entry, job_id=f"{entry.job_id}-{number}") for number in range(3) for entry in queue)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("scheduler.core.bits.BLOCK", 8)
+        passed = list(run_pass(queue, many, at=at))
+        in_order = [result.entry for result in passed]
+        are_the_same([result.decision for result in passed], plainly(in_order, many, at))
 
 
 @laws

@@ -61,6 +61,17 @@ def test_most_free_memory_follows_what_the_pass_has_placed() -> None:
     assert where_to(a_pass(rams, [*hosts, a_worker("c", gpus="2xT4")])) == {"j-0": "c", "j-1": "a", "j-2": "c"}
 
 
+def test_most_free_memory_goes_up_when_a_device_of_unknown_memory_is_taken() -> None:
+    queue = [
+        a_job("before", gpus=1, policy=Policy.MOST_FREE_MEMORY),
+        a_job("takes it", gpus=1, policy=Policy.FIRST_FIT),
+        *(a_job(f"j-{n}", gpus=1, policy=Policy.MOST_FREE_MEMORY) for n in range(4)),
+    ]
+    fleet = [a_worker("a", gpus="?+2xA100"), a_worker("b", gpus="3xT4")]
+    decided = where_to(a_pass(queue, fleet))
+    assert decided == {"before": "b", "takes it": "a", "j-0": "a", "j-1": "a", "j-2": "b", "j-3": "b"}
+
+
 ORDERS = [
     pytest.param([("b", 2), ("a", 1)], ["a", "b"], id="by submission"),
     pytest.param([("b", 1), ("a", 1)], ["a", "b"], id="then by job id"),
