@@ -45,6 +45,8 @@ class Figures:
     """The whole queue, beginning with nothing but the parsed documents; the least of three."""
     decide_again: float
     """The same with an engine that has seen the fleet before."""
+    touch: float
+    """A plain loop that reads a few values of every worker, device and job, and keeps them: the machine's memory."""
     one_cold: float
     """One decision and its groups, beginning with nothing."""
     one_warm: float
@@ -72,6 +74,7 @@ def measure(fleet: Fleet, queue: Queue, *, sample: int = 200) -> Figures:
     first, results = _deciding(queue, fleet, engine)
     decide = min(decide, first)
     decide_again = min(_deciding(queue, fleet, engine)[0] for _ in range(TIMES))
+    touch = min(_touching(fleet, queue) for _ in range(TIMES * TIMES))
     some = Random(0).sample(results, min(sample, len(results)))
     groups, _ = timed(lambda: [result.decision.fingerprint for result in some])
     candidates, _ = timed(lambda: results[len(results) // 2].decision.candidates)
@@ -81,8 +84,8 @@ def measure(fleet: Fleet, queue: Queue, *, sample: int = 200) -> Figures:
     relaxed, explained = _explaining(fleet, results, some[:EXPLAINED], engine)
     return Figures(
         workers=len(fleet), jobs=len(queue), placed=sum(bool(result.decision.assignments) for result in results),
-        decide=decide, decide_again=decide_again, one_cold=one_cold, one_warm=one_warm, groups=groups / len(some),
-        candidates=candidates, relaxations=relaxed, explained=explained,
+        decide=decide, decide_again=decide_again, touch=touch, one_cold=one_cold, one_warm=one_warm,
+        groups=groups / len(some), candidates=candidates, relaxations=relaxed, explained=explained,
         memory=peak_memory(lambda: list(run_pass(queue, fleet))),
     )  # fmt: skip
 
@@ -92,6 +95,25 @@ def _deciding(queue: Queue, fleet: Fleet, engine: Engine) -> tuple[float, list[P
     gc.collect()
     with no_search_for_cycles():
         return timed(lambda: list(run_pass(queue, fleet, engine=engine)))
+
+
+def _touching(fleet: Fleet, queue: Queue) -> float:
+    """How long it takes to look at what is decided about, with nothing decided: what grows of it is due to memory."""
+    gc.collect()
+    with no_search_for_cycles():
+        return timed(lambda: ([_of_worker(view) for view in fleet], [_of_job(entry) for entry in queue]))[0]
+
+
+def _of_worker(view: WorkerView) -> tuple[object, ...]:
+    facts = view.facts
+    memory = sum([device.memory_bytes or 0 for device in facts.devices or ()])
+    return (facts.id, facts.origin, facts.cpu_millicores, facts.memory_bytes, memory, view.online, len(view.tasks))
+
+
+def _of_job(entry: QueueEntry) -> tuple[object, ...]:
+    spec, asked, placement = entry.spec, entry.spec.resources, entry.spec.placement
+    runtime = spec.runtime.frameworks
+    return (entry.job_id, spec.policy, asked.gpus, asked.cpu_millicores, asked.gpu_models, placement.region, runtime)
 
 
 def _explaining(
