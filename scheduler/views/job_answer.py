@@ -10,6 +10,7 @@ from scheduler.core import explain
 from scheduler.core.answers import capital
 from scheduler.core.decision import TierStatus
 from scheduler.core.explain import Answer
+from scheduler.core.words import counted
 from scheduler.models import Job, JobState, Kept, SchedulingPass, Task, TaskState
 from scheduler.services import holds
 from scheduler.services.idleness import WORTH_TELLING
@@ -136,7 +137,7 @@ def _bad(tasks: Sequence[Task]) -> Task | None:
 
 
 def blamed_words(tasks: Sequence[Task]) -> str:
-    """`rank 2 on gpu-034 failed with exit code 1, so the other 3 were ended`; empty where nothing went wrong."""
+    """`rank 2 on gpu-034 failed with exit code 1, so the 3 other ranks were ended`; empty where nothing went wrong."""
     bad = _bad(tasks)
     if bad is None:
         return ""
@@ -146,8 +147,9 @@ def blamed_words(tasks: Sequence[Task]) -> str:
     )
     with_code = f" with exit code {bad.exit_code}" if bad.exit_code is not None else ""
     with_signal = f" by signal {bad.signal}" if bad.signal else ""
-    others = f", so the other {len(tasks) - 1:,} were ended" if len(tasks) > 1 else ""
-    return f"{who} {how}{with_code}{with_signal}{others}"
+    others = counted(len(tasks) - 1, "other rank was", "other ranks were").removeprefix("1 ")
+    ended = f", so the {others} ended" if len(tasks) > 1 else ""
+    return f"{who} {how}{with_code}{with_signal}{ended}"
 
 
 def failure_of(job: Job, tasks: Sequence[Task]) -> tuple[str, str] | None:

@@ -147,9 +147,7 @@ def _foot(job: Job, each: Ran) -> str:
     avoids = (
         f", and avoids {elsewhere} while another worker can take its place" if waits and elsewhere != "none" else ""
     )
-    return (
-        f"{capital(blamed)} It is tried again when an attempt is {on}, {counted(most, 'time')} at most{waits}{avoids}."
-    )
+    return f"{capital(blamed)} Retries: {counted(most, 'time')} at most, on {on}{waits}{avoids}."
 
 
 def _length(start: datetime | None, end: datetime | None) -> str:

@@ -224,8 +224,8 @@ class TestTasks:
                          failure_code="exit_code", failure_text="out of memory")  # fmt: skip
         html = plain(text(page, f"/jobs/{job.job_id}/tasks"))
         assert "exit code 3: out of memory" in html
-        assert "Rank 1 on w2 failed with exit code 3, so the other 1 were ended." in html
-        assert "It is tried again when an attempt is failed, 1 time at most" in html
+        assert "Rank 1 on w2 failed with exit code 3, so the other rank was ended." in html
+        assert "Retries: 1 time at most, on failed" in html
 
     def test_of_a_job_that_was_not_placed_there_is_none(self, page, waits):
         assert "No task yet" in text(page, f"/jobs/{waits.job_id}/tasks")
