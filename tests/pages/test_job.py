@@ -13,6 +13,7 @@ from scheduler.models import Job
 from tests.factories import a_job, a_pass, a_reservation, a_user, a_worker, changed, later
 from tests.pages.conftest import many_workers
 from tests.pages.test_lists import HTMX, text
+from workers.moments import minute
 
 pytestmark = pytest.mark.django_db
 
@@ -67,7 +68,9 @@ class TestTheAnswer:
         worker = a_worker("w1")
         a_reservation(worker, "team:vision", starts_at=later(hours=-1), ends_at=later(hours=3))
         job = decided(a_job(owner=mira))
-        assert f"reserved for team vision until {later(hours=3):%Y-%m-%d %H:%M}" in text(page, f"/jobs/{job.job_id}")
+        assert f"reserved for team vision until {minute(later(hours=3), now=timezone.now())}" in text(
+            page, f"/jobs/{job.job_id}"
+        )
 
     def test_of_an_ended_job_looks_no_further(self, page, mira):
         job = a_job(owner=mira)
