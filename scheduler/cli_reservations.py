@@ -139,9 +139,7 @@ def add(
 
 @reservation.command()
 @click.argument("number", type=_Number(), metavar="RESERVATION")
-@click.option(
-    "--until", "end", metavar="TIME", help="When it ends: a time such as 2026-12-01T18:00, or never."
-)
+@click.option("--until", "end", metavar="TIME", help="When it ends: a time such as 2026-12-01T18:00, or never.")
 @click.option("--lasting", "seconds", type=DURATION, help="Instead of --until: how long from now, as 90min, 4h, 2d.")
 @click.option("--zone", help="The zone of that time, such as Europe/Berlin.  [default: this machine's]")
 @click.option("--note", help="Why; shown to everybody.")
