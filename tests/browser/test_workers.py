@@ -50,7 +50,7 @@ def test_workers_are_found_ticked_looked_at_and_changed(pages: Page, workers: tu
     pages.get_by_label("Tick all on this page").check()
     expect(pages.locator("#picked")).to_have_text("1 selected")
     pages.get_by_label("Search workers").fill(running)
-    expect(pages.locator("#rows")).to_contain_text("match without the free devices")
+    expect(pages.locator("#rows")).to_contain_text("matches without the free devices")
     pages.get_by_role("link", name="clear the free devices").click()
     expect(pages.locator("#rows tbody tr")).to_have_count(1)
 
