@@ -45,9 +45,9 @@ def rows(request: HttpRequest, job: Job, rec: Recorded) -> HttpResponse:
 
 def candidate(request: HttpRequest, job_id: str, worker: str) -> HttpResponse:
     """One row with every check that was asked of it; for anybody but htmx the page of this pair."""
+    frame, rec = decided(request, job_id)
     if not is_fragment(request):
         return redirect(f"{reverse('job-why-not', args=[job_id, worker])}?{request.GET.urlencode()}")
-    frame, rec = decided(request, job_id)
     shown = Candidates(rec, Query())
     try:
         row, found = shown.row(worker), why_not_on(rec, frame.job, worker, user=request.user, clock=in_my_zone())
