@@ -60,5 +60,7 @@ def summary_of(entry: QueueEntry, decision: SchedulingDecision, *, closely: bool
         ],
         "steps": {stage.key: stage.count for stage in funnel(entry, decision)},
         **({"near": {"free": near.free, "needed": near.needed, "unit": near.unit}} if near else {}),
-        **({} if decision.outcome is Outcome.PLACED else {"held_by": ",".join(code.text for code in held_by(decision))}),
+        **(
+            {} if decision.outcome is Outcome.PLACED else {"held_by": ",".join(code.text for code in held_by(decision))}
+        ),
     }

@@ -5,7 +5,7 @@ import re
 import pytest
 from django.test import Client
 
-from tests.factories import a_job, a_pass, a_user, a_worker
+from tests.factories import a_job, a_user
 
 pytestmark = pytest.mark.django_db
 

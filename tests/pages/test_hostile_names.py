@@ -56,7 +56,10 @@ def test_no_page_runs_them(page, hostile):
 
 
 def test_nor_does_the_submit_page_give_them_back_alive(page):
-    for fields in ({"name": EVIL, "command": EVIL, "env_name": EVIL, "env_value": EVIL, "target": EVIL, "rest": EVIL}, {"yaml": EVIL}):
+    for fields in (
+        {"name": EVIL, "command": EVIL, "env_name": EVIL, "env_value": EVIL, "target": EVIL, "rest": EVIL},
+        {"yaml": EVIL},
+    ):
         for act in ("submit", "yaml", "form", "shell"):
             html = page.post("/jobs/new", {**fields, "act": act}).content.decode()
             assert "<script>alert" not in html
