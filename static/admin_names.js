@@ -10,6 +10,7 @@ addEventListener("load", () => {
     if (!label) return;
     label.id ||= `${label.htmlFor}_label`;
     shown.setAttribute("aria-labelledby", `${label.id} ${shown.getAttribute("aria-labelledby") || ""}`.trim());
+    shown.querySelector("[role=textbox]")?.setAttribute("aria-labelledby", label.id);
   });
   document.querySelector("#searchbar")?.setAttribute("aria-label", "Search");
   document.querySelectorAll(".vDateField, .vTimeField").forEach(field => {
