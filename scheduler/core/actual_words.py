@@ -160,8 +160,10 @@ def _charged(code: Code, so: str) -> Actual:
 
     def say(entry: QueueEntry, worker: WorkerView) -> str:
         found = charges(entry, worker).get(code) or []
-        taken = f"{devices(tuple(device.index for device in found))} {so}; " if found else ""
-        return f"{taken}{len(free_devices(entry, worker)):,} of {len(worker.facts.devices or ()):,} free"
+        if not found:
+            return f"none {so}"
+        taken = f"{devices(tuple(device.index for device in found))} {so}"
+        return f"{taken}; {len(free_devices(entry, worker)):,} of {len(worker.facts.devices or ()):,} free"
 
     return say
 

@@ -28,7 +28,9 @@ from tests.browser.conftest import Installation, free_port, start
 
 Theme = Literal["light", "dark"]
 
-QUALITY = 80
+QUALITY = 75
+TALLEST = 1_500
+"""Pixels of a picture for the documentation, from the top."""
 THEMES: tuple[Theme, ...] = ("light", "dark")
 LOOKS = tuple(product(THEMES, (1440, 390)))
 PLACES: Mapping[str, str] = {
@@ -70,7 +72,8 @@ def main(arguments: list[str]) -> None:
         if options.docs:
             for name, (theme, width) in SHOWN.items():
                 place = next(name.removesuffix(part) for part in (*PARTS, "") if name.endswith(part))
-                shoot(browser, there, state, {options.folder / f"{name}.webp": places[place]}, theme, width)
+                file = {options.folder / f"{name}.webp": places[place]}
+                shoot(browser, there, state, file, theme, width, tallest=TALLEST)
         else:
             for theme, width in LOOKS:
                 files = {options.folder / f"{name}-{width}-{theme}.webp": place for name, place in places.items()}
@@ -124,9 +127,10 @@ def sign_in(browser: Browser, there: Installation) -> str:
 
 
 def shoot(
-    browser: Browser, there: Installation, state: str, files: Mapping[Path, str], theme: Theme, width: int
-) -> None:
-    """Every place in one look, as a whole page."""
+    browser: Browser, there: Installation, state: str, files: Mapping[Path, str], theme: Theme, width: int,
+    *, tallest: int = 20_000,
+) -> None:  # fmt: skip
+    """Every place in one look, down to this height."""
     context = browser.new_context(
         base_url=there.url, storage_state=state, color_scheme=theme, viewport={"width": width, "height": 900},
         reduced_motion="reduce",
@@ -136,14 +140,15 @@ def shoot(
         page.goto(place)
         page.evaluate("document.fonts.ready")
         page.wait_for_load_state("networkidle")
-        write(page, file)
+        write(page, file, tallest)
         print(file.name, flush=True)
     context.close()
 
 
-def write(page: Page, file: Path) -> None:
+def write(page: Page, file: Path, tallest: int) -> None:
     """As WebP: a third of what PNG would take."""
-    size = page.evaluate("({width: innerWidth, height: document.documentElement.scrollHeight, x: 0, y: 0, scale: 1})")
+    height = min(tallest, page.evaluate("document.documentElement.scrollHeight"))
+    size = {"x": 0, "y": 0, "width": page.evaluate("innerWidth"), "height": height, "scale": 1}
     given = {"format": "webp", "quality": QUALITY, "clip": size, "captureBeyondViewport": True}
     answer = page.context.new_cdp_session(page).send("Page.captureScreenshot", given)
     file.write_bytes(base64.b64decode(answer["data"]))

@@ -105,6 +105,8 @@ class TestWhyNot:
         assert found.verdict is Verdict.UNAVAILABLE
         (line,) = [line for line in found.checks if line.status is Status.FAILED]
         assert (line.required, line.actual) == ("2 free", "device 0 in use by other tasks; 1 of 2 free")
+        healthy = next(line for line in found.checks if line.code is Code.GPU_UNHEALTHY)
+        assert (healthy.status, healthy.actual) == (Status.PASSED, "none unhealthy")
         assert found.in_the_job == ()
 
     @laws
