@@ -4,7 +4,7 @@ SHELL := /bin/sh
 BIN := .venv/bin
 LOCK := pyproject.toml requirements/install.sh requirements/uv.txt
 
-.PHONY: run test check format bench soak lock docs help clean
+.PHONY: run test check format bench soak lock docs pictures help clean
 
 run: .venv/.server ## Start everything here, in the foreground: HOST, PORT and GPULAYER_DATA choose where
 	@GPULAYER_END_WITH_PARENT=1 exec $(BIN)/gpulayer up
@@ -34,6 +34,9 @@ bench: .venv/.dev ## Figures: decisions a second, memory, bytes stored, logs, st
 
 docs: .venv/.dev ## Write the generated pages of docs/ anew
 	$(BIN)/python docs/generate.py write
+
+pictures: .venv/.dev ## Take the pictures of docs/ anew, of a demo fleet of 1,200 workers
+	$(BIN)/python -m tests.browser.shots docs/pictures --docs
 
 lock: .venv/.dev ## Resolve requirements/ anew after a change in pyproject.toml
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python requirements/lock.py write

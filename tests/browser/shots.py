@@ -48,14 +48,8 @@ PLACES: Mapping[str, str] = {
     "shortcuts": "/shortcuts", "not-found": "/nothing", "admin": "/admin/", "admin-jobs": "/admin/scheduler/job/",
 }  # fmt: skip
 """Name of the picture and address; a job is named in braces."""
-SHOWN: Mapping[str, tuple[Theme, int]] = {
-    "overview": ("light", 1440), "overview-dark": ("dark", 1440), "job-waiting": ("light", 1440),
-    "job-waiting-phone": ("dark", 390), "job-gang": ("light", 1440), "job-never": ("light", 1440),
-    "why-not": ("light", 1440), "submit": ("light", 1440), "workers": ("light", 1440), "worker": ("light", 1440),
-    "reservations": ("light", 1440), "jobs": ("light", 1440),
-}  # fmt: skip
-"""What the documentation shows: the first part of the name is the place."""
-PARTS = ("-dark", "-phone")
+SHOWN = ("overview", "job-waiting", "job-gang", "why-not", "submit", "worker", "reservations")
+"""What the documentation shows."""
 
 
 def main(arguments: list[str]) -> None:
@@ -70,10 +64,8 @@ def main(arguments: list[str]) -> None:
         state = sign_in(browser, there)
         places = {name: place.format_map(_jobs(there)) for name, place in PLACES.items()}
         if options.docs:
-            for name, (theme, width) in SHOWN.items():
-                place = next(name.removesuffix(part) for part in (*PARTS, "") if name.endswith(part))
-                file = {options.folder / f"{name}.webp": places[place]}
-                shoot(browser, there, state, file, theme, width, tallest=TALLEST)
+            files = {options.folder / f"{name}.webp": places[name] for name in SHOWN}
+            shoot(browser, there, state, files, *LOOKS[0], tallest=TALLEST)
         else:
             for theme, width in LOOKS:
                 files = {options.folder / f"{name}-{width}-{theme}.webp": place for name, place in places.items()}

@@ -10,6 +10,7 @@ import click
 import pytest
 
 from gpulayer_site.cli import main
+from tests.browser.shots import SHOWN
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
@@ -40,7 +41,7 @@ def commands_in(text):
                 yield shlex.split(found[1])
 
 
-@pytest.mark.parametrize("target", ["run", "test", "check", "bench", "soak", "lock", "docs", "help"])
+@pytest.mark.parametrize("target", ["run", "test", "check", "bench", "soak", "lock", "docs", "pictures", "help"])
 def test_make_help_lists(target):
     line = next(line for line in make("help").splitlines() if line.split()[:2] == ["make", target])
     assert len(line.split()) > 4
@@ -53,6 +54,16 @@ def test_a_command_in_the_readme_exists(words):
     known = {name for parameter in command.params for name in parameter.opts} | {"--help"}
     ours = words[: words.index("--")] if "--" in words else words  # what follows is somebody else's command
     assert {word for word in ours if word.startswith("--")} <= known
+
+
+def test_every_picture_of_the_documentation_is_there_and_every_one_there_is_shown():
+    shown = [
+        (document.parent / found).resolve()
+        for document in DOCUMENTS
+        for found in re.findall(r"!\[[^\]]+\]\(([^)]+)\)", document.read_text())
+    ]
+    assert sorted(set(shown)) == sorted((ROOT / "docs" / "pictures").iterdir())
+    assert {path.stem for path in shown} == set(SHOWN)
 
 
 def test_the_first_screen_of_the_readme_gives_the_two_commands():
