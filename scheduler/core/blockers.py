@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 
 from scheduler.core.availability import Setting
 from scheduler.core.decision import Verdict
-from scheduler.core.evaluation import availability_reasons
+from scheduler.core.evaluation import availability_reasons, compatibility_reasons
 from scheduler.core.fleet import WorkerView
 from scheduler.core.gang import members
 from scheduler.core.reasons import Code, Reason
@@ -23,6 +24,8 @@ from scheduler.core.words import Clock, in_utc
 
 MOST_SHOWN = 12
 MOST_LOOKED_AT = 1_000
+MOST_TURNS = 1_000
+"""Instants at which the workers of a gang may be free at once that are tried."""
 Ends = Mapping[str, datetime | None]
 """By job id: when its running tasks reach their time limit; None where they have none. A job left out isn't known."""
 
@@ -73,8 +76,8 @@ def blockers(scene: Scene, ends: Ends, *, clock: Clock = in_utc) -> Blockers:
     parts = sorted((len(codes), bits) for (verdict, codes), bits in scene.parts().items() if verdict is _NOT_NOW)
     views = [view for _, bits in parts for view in scene.views(bits)]
     times, complete = _times(scene, views, ends)
-    at = _start(scene, times)
-    earliest = max((times[worker] for worker in at if worker in times), default=None)
+    start = _start(scene, times, ends)
+    at, earliest = (start.at, start.when) if start else ((), None)
     first = dict.fromkeys((*sorted(times, key=lambda worker: (times[worker], worker)), *(view.id for view in views)))
     return Blockers(
         workers=tuple(_blocked(scene, worker, times, ends, clock) for worker in list(first)[:MOST_SHOWN]),
@@ -97,7 +100,7 @@ def _times(scene: Scene, views: Sequence[WorkerView], ends: Ends) -> tuple[dict[
     for number, (bound, worker, view) in enumerate(sorted(bounds, key=lambda one: one[:2])):
         if number >= MOST_LOOKED_AT:
             return times, False
-        if len(times) >= MOST_SHOWN and number % MOST_SHOWN == 0 and _starts_before(scene, times, bound):
+        if len(times) >= MOST_SHOWN and number % MOST_SHOWN == 0 and _starts_before(scene, times, ends, bound):
             break
         when = _free_at(scene, view, ends, bound)
         if when is not None:
@@ -105,9 +108,9 @@ def _times(scene: Scene, views: Sequence[WorkerView], ends: Ends) -> tuple[dict[
     return times, True
 
 
-def _starts_before(scene: Scene, times: Mapping[str, datetime], bound: datetime) -> bool:
-    at = _start(scene, times)
-    return bool(at) and all(times.get(worker, bound) <= bound for worker in at)
+def _starts_before(scene: Scene, times: Mapping[str, datetime], ends: Ends, bound: datetime) -> bool:
+    start = _start(scene, times, ends)
+    return start is not None and (start.when is None or start.when <= bound)
 
 
 def _not_before(view: WorkerView, ends: Ends, gpus: int) -> datetime | None:
@@ -134,13 +137,20 @@ def _instants(view: WorkerView, ends: Ends) -> Iterator[datetime]:
 
 
 def _free_at(scene: Scene, view: WorkerView, ends: Ends, bound: datetime) -> datetime | None:
-    """By asking the checks of what is free about the worker as it will be at each of those instants."""
-    shape = scene.standing.shape
-    setting = Setting(closed=shape.closed, avoided=scene.standing.avoided)
-    for instant in sorted(set(_instants(view, ends))):
-        if instant >= bound and not availability_reasons(scene.entry, at_that_time(view, ends, instant), setting):
-            return instant
-    return None
+    """The first of those instants at which it is free."""
+    instants = sorted(set(_instants(view, ends)))
+    return next((each for each in instants if each >= bound and _is_free(scene, view, ends, each)), None)
+
+
+def _is_free(scene: Scene, view: WorkerView, ends: Ends, instant: datetime) -> bool:
+    """By asking the checks of what is free about the worker as it will be then. It may be kept for good by then."""
+    then = at_that_time(view, ends, instant)
+    kept = compatibility_reasons(scene.entry, then, (Code.RESERVED,))
+    return not kept and not availability_reasons(scene.entry, then, _setting(scene))
+
+
+def _setting(scene: Scene) -> Setting:
+    return Setting(closed=scene.standing.shape.closed, avoided=scene.standing.avoided)
 
 
 def at_that_time(view: WorkerView, ends: Ends, instant: datetime) -> WorkerView:
@@ -161,12 +171,49 @@ def at_that_time(view: WorkerView, ends: Ends, instant: datetime) -> WorkerView:
     return view_at(view, None if view.at is None else max(view.at, instant))
 
 
-def _start(scene: Scene, times: Mapping[str, datetime]) -> tuple[str, ...]:
-    """The workers on which the job could start first, those that are free now among them; none where it is unknown."""
+@dataclass(frozen=True, slots=True)
+class _Start:
+    at: tuple[str, ...]
+    when: datetime | None
+    """None: at once."""
+
+
+def _start(scene: Scene, times: Mapping[str, datetime], ends: Ends) -> _Start | None:
+    """The workers on which the job could start first, those that are free now among them; None where it is unknown."""
+    starts = (_start_in(scene, group, times, ends) for group in _groups(scene, times))
+    known = (start for start in starts if start is not None)
+    return min(known, key=lambda start: [] if start.when is None else [start.when], default=None)
+
+
+def _start_in(scene: Scene, group: Sequence[str], times: Mapping[str, datetime], ends: Ends) -> _Start | None:
+    """The first instant at which enough of these are free at once: one that was may be kept for somebody by then."""
     needed = members(scene.entry.spec)
-    able = [group[:needed] for group in _groups(scene, times) if len(group) >= needed]
-    first: list[str] = min(able, key=lambda group: _end_of(group, times), default=[])
-    return tuple(first)
+    if len(group) < needed:
+        return None
+    if group[needed - 1] not in times:
+        return _Start(tuple(group[:needed]), None)
+    for instant in islice(_turns(scene, group, times, ends, needed), MOST_TURNS):
+        there = (worker for worker in group if times.get(worker, instant) <= instant)
+        free = (worker for worker in there if _stays_free(scene, scene.view(worker), ends, instant))
+        able = tuple(islice(free, needed))
+        if len(able) == needed:
+            return _Start(able, instant)
+    return None
+
+
+def _turns(
+    scene: Scene, group: Sequence[str], times: Mapping[str, datetime], ends: Ends, needed: int
+) -> Iterator[datetime]:
+    """When enough may be free at once: as soon as so many have been, then whenever another comes free."""
+    soonest = times[group[needed - 1]]
+    yield soonest
+    again = (_instants(scene.view(worker), ends) for worker in group)
+    yield from sorted({each for instants in again for each in instants if each > soonest})
+
+
+def _stays_free(scene: Scene, view: WorkerView, ends: Ends, instant: datetime) -> bool:
+    """Whether one that came free by then is free then: only a reservation to come takes it away."""
+    return view.at is None or not view.facts.upcoming or _is_free(scene, view, ends, instant)
 
 
 def _end_of(group: Sequence[str], times: Mapping[str, datetime]) -> list[datetime]:
@@ -195,9 +242,7 @@ def _ended_by(view: WorkerView, ends: Ends, instant: datetime | None) -> Iterato
 
 
 def _blocked(scene: Scene, worker: str, times: Mapping[str, datetime], ends: Ends, clock: Clock) -> Blocked:
-    view, shape = scene.view(worker), scene.standing.shape
-    setting = Setting(closed=shape.closed, avoided=scene.standing.avoided)
-    reasons = availability_reasons(scene.entry, view, setting)
+    reasons = availability_reasons(scene.entry, scene.view(worker), _setting(scene))
     return Blocked(
         worker=worker,
         obstacles=tuple(_obstacle(reason, ends, clock) for reason in reasons),

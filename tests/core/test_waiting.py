@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from scheduler.core.blockers import at_that_time, blockers
-from scheduler.core.fleet import TaskLoad, WorkerView
+from scheduler.core.fleet import TaskLoad, Window, WorkerView
 from scheduler.core.passed_over import Started, passed_over
 from scheduler.core.scene import Scene
 from scheduler.core.schedule import schedule
@@ -21,7 +22,7 @@ from scheduler.core.why_words import (
     passed_over_sentence,
 )
 from tests.core.builders import a_job, a_worker
-from tests.core.demanding import crowded_fleets, demanding_jobs
+from tests.core.demanding import a_busy_fleet, a_gang, crowded_fleets, demanding_jobs
 
 Workers = tuple[WorkerView, ...]
 laws = settings(max_examples=120, deadline=None)
@@ -77,8 +78,19 @@ class TestBlockers:
         found = blockers(Scene(a_job(gpus=1, gang=3), fleet), self.ENDS)
         assert (found.earliest, found.at) == (after(hours=2), ("free", "a", "b"))
 
+    def test_what_is_kept_for_others_by_then_does_not_count_among_a_gang(self) -> None:
+        kept = Window(starts_at=after(hours=2), ends_at=None, holder="team:vision", devices=(), notice_s=0)
+        fleet = (replace(a_worker("free", upcoming=(kept,)), at=NOON), *self.FLEET)
+        assert (found := blockers(Scene(a_job(gpus=1, gang=3), fleet), self.ENDS)).earliest == after(hours=9)
+        assert found.at == ("a", "b", "d")
+        found = blockers(Scene(a_job(gpus=1, gang=2), fleet), self.ENDS)
+        assert (found.earliest, found.at) == (after(hours=1), ("free", "a"))
+
     @laws
     @given(demanding_jobs, crowded_fleets)
+    @example(a_gang(Random(107)), a_busy_fleet(Random(491)))
+    @example(a_gang(Random(70)), a_busy_fleet(Random(491)))
+    @example(a_gang(Random(0)), a_busy_fleet(Random(66182)))
     def test_at_that_time_it_starts_if_nothing_else_comes(self, job: QueueEntry, fleet: Workers) -> None:
         job = replace(job, failed_on=())
         running = sorted({task.job_id for view in fleet for task in view.tasks})
