@@ -37,9 +37,8 @@ _FAULTS = ("tests/faults", "-n", "2", "--dist", "loadfile", "-p", "no:playwright
 _FAULTS_ON_POSTGRES = "f10_ or f43_"
 _TWO_AT_ONCE = ("-n", "2", "--dist", "worksteal", "-p", "no:playwright")
 _DATABASE_TESTS = (
-    "tests/scheduler", "tests/workers", "tests/api", "tests/house/test_production.py",
-    "tests/security/test_bodies.py",
-    # Of the site what has words of its own for each database, or races; the rest in make soak.
+    "tests/scheduler", "tests/workers", "tests/house/test_production.py", "tests/security/test_bodies.py",
+    # Of the site what has words of its own for each database, or races; the rest, and the API, in make soak.
     *(f"tests/site/test_{name}.py" for name in ("audit_acts", "audit_page", "audit_seals", "backup", "people")),
 )  # fmt: skip
 
@@ -129,9 +128,7 @@ def everyday(runner: Runner) -> None:
     with ExitStack() as stack:
         url = os.environ.get("DATABASE_URL") or _own_postgres(runner, stack)
         if url:
-            # Generated requests meet SQLite every day; values that databases may take differently have tests by name.
-            which = "not soak and not schema"
-            runner.part("on PostgreSQL", *_DATABASE_TESTS, "-m", which, *_TWO_AT_ONCE, DATABASE_URL=url)
+            runner.part("on PostgreSQL", *_DATABASE_TESTS, "-m", "not soak", *_TWO_AT_ONCE, DATABASE_URL=url)
             runner.part("faults on PostgreSQL", *_FAULTS, "-k", _FAULTS_ON_POSTGRES, "-m", "not soak", DATABASE_URL=url)
 
 
@@ -150,8 +147,8 @@ def soak(runner: Runner) -> None:
         if url:
             runner.part("contended placements on PostgreSQL", *_CONTENDED, "-m", "soak", DATABASE_URL=url)
             runner.part("all faults on PostgreSQL", *_FAULTS, DATABASE_URL=url)
-            runner.part("the site on PostgreSQL", "tests/site", "-m", "not soak", *_TWO_AT_ONCE, DATABASE_URL=url)
-            runner.part("documented answers on PostgreSQL", "tests/api", "-m", "schema", DATABASE_URL=url)
+            both = ("tests/site", "tests/api", "-m", "not soak", *_TWO_AT_ONCE)
+            runner.part("the site and the API on PostgreSQL", *both, DATABASE_URL=url)
         for number in range(1, SOAK_ROUNDS + 1) if url else ():
             runner.part(f"races on PostgreSQL {number} of {SOAK_ROUNDS}", *_RACES, DATABASE_URL=str(url))
 

@@ -7,7 +7,6 @@ import html as markup
 import io
 import json
 import re
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -45,13 +44,6 @@ def shown(html: str) -> list[str]:
 def counted(html: str) -> int:
     """How many candidates match."""
     return int(re.findall(r'id="cand-rows" data-say="([\d,]+) candidate', html)[0].replace(",", ""))
-
-
-def seconds(page: Client, url: str) -> float:
-    """How long the server works on it."""
-    start = time.process_time()
-    text(page, url, **HTMX)
-    return time.process_time() - start
 
 
 def numbers(html: str, job: Job) -> Iterator[tuple[int, str]]:
@@ -293,8 +285,8 @@ class TestFiles:
 
 
 class TestOfMany:
-    @pytest.mark.parametrize("number", [300, pytest.param(10_000, marks=pytest.mark.slow)])
-    def test_come_fast_and_at_a_fixed_cost(self, page, mira, number):
+    @pytest.mark.parametrize("number", [300, pytest.param(10_000, marks=pytest.mark.soak)])
+    def test_come_at_a_fixed_cost(self, page, mira, number):
         many_workers(number)
         job = decided(a_job(owner=mira))
         for query in ("", "?verdict=now&sort=worker", "?q=a100", "?by=gpu&group=4 × NVIDIA A100-SXM4-80GB"):
@@ -303,9 +295,6 @@ class TestOfMany:
             with CaptureQueriesContext(connection) as asked:
                 html = text(page, url, **HTMX)
             assert (counted(html), len(asked)) == (number, QUERIES)
-            took = min(seconds(page, url) for _ in range(3))
-            print(f"{number:,} workers, {query or 'all'}: {took * 1000:.0f} ms")
-            assert took < 0.3, "twice what is promised, on a machine that does other things"
 
     def test_next_and_previous_lose_none_and_come_back(self, page, mira):
         many_workers(60)
