@@ -26,7 +26,7 @@
     const to = rows[Math.max(0, Math.min(rows.length - 1, at + n))];
     if (to) to.focus();
   };
-  const keys = () => { const k = $('#keys'); if (k) k.showModal(); else location.href = $('[data-keys]').href; };
+  const keys = () => { const k = $('#keys'); if (k) k.showModal(); else location.href = $('a[data-keys]').href; };
   d.addEventListener('keydown', e => {
     if (e.ctrlKey && e.key === 'Enter') { const f = e.target.closest('form'); if (f) f.requestSubmit(); return; }
     if (e.key === 'Escape') $$('.menu[open]').forEach(m => { m.open = false; $('summary', m).focus(); });
@@ -39,7 +39,7 @@
     if (act) { e.preventDefault(); act(); }
   });
   d.addEventListener('click', e => {
-    const c = e.target.closest('[data-copy]'), k = e.target.closest('[data-keys]'), x = e.target.closest('dialog [data-close]');
+    const c = e.target.closest('[data-copy]'), k = e.target.closest('a[data-keys]'), x = e.target.closest('dialog [data-close]');
     if (c) Promise.resolve(navigator.clipboard?.writeText($('code', c.parentElement).textContent.trim()) ?? Promise.reject())
       .then(() => toast('Copied'), () => toast('Not copied: the browser does not let this page. Select the text instead.', true));
     $$('.menu[open]').forEach(m => { if (!m.contains(e.target)) m.open = false; });
@@ -152,4 +152,6 @@
     tell(e.detail.ctx?.target || e.target); facets(); follow();
     $$('#dialogs dialog:not([open])').forEach(m => m.showModal());
   });
+  // a question that was closed is gone: the next piece that arrives must not open it again
+  d.addEventListener('close', e => { if (e.target.parentElement?.id === 'dialogs') e.target.remove(); }, true);
 })();

@@ -60,7 +60,7 @@ def placement(request: HttpRequest, job_id: str) -> HttpResponse:
         return redirect("job", job_id)
     if frame.recorded is None and not frame.job.is_over:
         return HttpResponse(status=304)
-    return render(request, "scheduler/_placement.html", placement_context(request, frame.job, frame.recorded))
+    return render(request, "scheduler/_placement_arrives.html", placement_context(request, frame.job, frame.recorded))
 
 
 def candidates(request: HttpRequest, job_id: str) -> HttpResponse:

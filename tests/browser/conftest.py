@@ -135,6 +135,13 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
         up.stop()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def trusted_again(installation: Installation) -> Iterator[None]:
+    """What failed on this host on purpose, in one file of tests, is no sign of anything in the next."""
+    yield
+    installation.run("worker", "trust", installation.host)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that need the large fleet are marked, and come last: it has local workers that would take others' jobs."""

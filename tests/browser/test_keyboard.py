@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.conftest import Installation
 from tests.browser.test_walk import SECONDS, answer
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -24,7 +26,15 @@ def tab_to(page: Page, there: Locator) -> None:
     raise AssertionError(f"Tab never comes to {there}")
 
 
-@pytest.mark.usefixtures("simulated_fleet")
+@pytest.fixture
+def ended(pages: Page, installation: Installation) -> Iterator[None]:
+    """Whatever becomes of the walk, its job holds nothing that others need."""
+    yield
+    if found := re.search(r"/jobs/(j-\d+)", pages.url):
+        installation.run("job", "cancel", found[1])
+
+
+@pytest.mark.usefixtures("simulated_fleet", "ended")
 def test_submit_job_candidates_checks_cancel(pages: Page) -> None:
     pages.goto("/jobs")
     pages.keyboard.press("c")

@@ -50,6 +50,20 @@ def waiting(submit: Callable[[str], str]) -> str:
     return submit("waits")
 
 
+def test_a_question_that_was_closed_stays_closed_while_the_page_is_brought_up_to_date(
+    pages: Page, waiting: str, submit: Callable[[str], str]
+) -> None:
+    pages.goto("/jobs")
+    pages.locator("tr", has_text=waiting).get_by_role("link", name=re.compile("Cancel")).first.click()
+    expect(pages.get_by_role("dialog")).to_be_visible()
+    pages.keyboard.press("Escape")
+    expect(pages.get_by_role("dialog")).to_have_count(0)
+    pages.get_by_role("searchbox", name="Go to").or_(pages.locator("#q")).first.focus()  # out of the rows
+    another = submit("comes later")
+    expect(pages.locator("#rows")).to_contain_text(another, timeout=15 * SECONDS)
+    expect(pages.get_by_role("dialog")).to_have_count(0)
+
+
 def test_two_people_with_one_job_open_see_a_change_within_two_seconds(
     open_page: Any, pages: Page, waiting: str
 ) -> None:

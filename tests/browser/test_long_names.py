@@ -87,7 +87,7 @@ def test_the_edited_copy_of_a_job_says_the_same(open_page: Any, places: dict[str
 
 def test_the_example_in_yaml_is_found_right(pages: Page) -> None:
     pages.goto("/jobs/new?as=yaml")
-    expect(pages.locator("#checked")).to_contain_text("Nothing is wrong with it.")
+    expect(pages.locator("#preview")).to_contain_text("can run it")
     expect(pages.get_by_label("Job document")).not_to_have_attribute("aria-invalid", "true")
 
 

@@ -109,7 +109,7 @@ class TestLive:
         pages.get_by_label("Command").fill("python a.py && echo done")
         pages.locator("summary", has_text="The document it makes").click()
         expect(pages.locator("#preview")).to_contain_text("name: followed")
-        expect(pages.locator("#av .argv")).to_contain_text("a.py")
+        expect(pages.locator("#av .argv").first).to_contain_text("a.py")
         expect(pages.locator("#av")).to_contain_text("Run in a shell")
 
     def test_a_session_that_ended_leads_to_signing_in(self, open_page: Any) -> None:

@@ -67,15 +67,15 @@ def test_labels_are_looked_at_while_they_are_typed(pages: Page) -> None:
 
 def test_ticks_stay_while_the_list_is_brought_up_to_date(pages: Page) -> None:
     pages.goto("/workers?q=lab-v100")
-    pages.get_by_label("Pick lab-v100-01").check()
+    pages.get_by_label("Tick lab-v100-01").check()
     for _ in range(2):
         with pages.expect_response(lambda response: "/workers?" in response.url):
             pass
     pages.evaluate("document.querySelector('#rows').setAttribute('hx-ptag', 'another')")
     with pages.expect_response(lambda response: "/workers?" in response.url):
         pass
-    expect(pages.get_by_label("Pick lab-v100-01")).to_be_checked()
-    pages.get_by_label("Pick lab-v100-02").check()
+    expect(pages.get_by_label("Tick lab-v100-01")).to_be_checked()
+    pages.get_by_label("Tick lab-v100-02").check()
     pages.get_by_role("button", name="Labels…").click()
     expect(pages.get_by_role("heading", name="Labels of 2 workers")).to_be_visible()
 
