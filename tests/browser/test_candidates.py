@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -17,16 +18,18 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def many(installation: Installation, simulated_fleet: int, signed_in: dict[str, Any], browser: Any) -> str:
+def many(installation: Installation, simulated_fleet: int, signed_in: dict[str, Any], browser: Any) -> Iterator[str]:
     """A job that waits for the only host that it may run on, which another job has."""
     context = browser.new_context(base_url=installation.url, storage_state=signed_in)
     page = context.new_page()
-    submit(page, name="holder", command="sleep 900", gpus="8", timeout_s="3000", worker_ids=FIRST_WITH_EIGHT)
+    holder = submit(page, name="holder", command="sleep 900", gpus="8", timeout_s="3000", worker_ids=FIRST_WITH_EIGHT)
     expect(answer(page)).to_contain_text("Runs on", timeout=40 * SECONDS)
     job_id = submit(page, name="wants-eight", command="sleep 900", gpus="8", worker_ids=FIRST_WITH_EIGHT)
     expect(answer(page)).to_contain_text("Waiting", timeout=40 * SECONDS)
     context.close()
-    return job_id
+    yield job_id
+    for each in (job_id, holder):
+        installation.run("job", "cancel", each)
 
 
 def rows(page: Page) -> Locator:

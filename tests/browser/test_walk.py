@@ -117,7 +117,7 @@ class TestAmongTwelveHundredWorkers:
         expect(selected).to_contain_text(FIRST_WITH_EIGHT)
         expect(selected.locator(".d-sel")).to_have_count(8)
         expect(pages.locator(".pill", has_text="simulated").or_(pages.locator(".head .sim"))).to_be_visible()
-        pages.goto(f"/jobs/{job}?v=all")
+        pages.goto(f"/jobs/{job}?verdict=all")
         expect(pages.locator("#cand-rows .pager")).to_contain_text(re.compile(r"of 1,2\d\d"))
 
     def test_eight_cards_of_800_gb_never_fit_and_the_page_says_why_per_group(self, pages: Page) -> None:
