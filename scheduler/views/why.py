@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 
 from scheduler.core.codec import job_to_document
 from scheduler.core.relaxed import Relaxation
@@ -46,7 +47,8 @@ def edited(request: HttpRequest, job_id: str) -> HttpResponse:
     asked = asked_of(request.GET, ("edit", "worker", "as"))
     found = next((one for one in _edits(request, frame.job, rec, asked) if key_of(one) == asked.get("edit")), None)
     if found is None:
-        raise Http404("this decision has no such line any more; look at the job's page again")
+        messages.info(request, "What would help has changed since that page was made; here it is as it is now.")
+        return redirect("job", job_id)
     document = job_to_document(found.spec)
     if asked.get("as") == "yaml":
         name = f"{job_id}-edited.yaml"

@@ -58,10 +58,13 @@ def test_is_accessible_and_within_its_width_everywhere(open_page: Any, waiting: 
 
 
 def test_a_newcomer_finds_what_helps_and_submits_it(pages: Page, waiting: str) -> None:
-    open_whole(pages, f"/jobs/{waiting}")
-    sooner = pages.locator("section", has=pages.get_by_role("heading", name="What would start it sooner"))
-    expect(sooner).to_contain_text("starts now")
-    sooner.get_by_role("link", name=re.compile(r"^Edit copy with .*GPUs 8")).first.click()
+    for _ in range(3):  # others' jobs come and go: what helps may be something else by the time of the click
+        open_whole(pages, f"/jobs/{waiting}")
+        sooner = pages.locator("section", has=pages.get_by_role("heading", name="What would start it sooner"))
+        expect(sooner).to_contain_text("starts now")
+        sooner.get_by_role("link", name=re.compile(r"^Edit copy with .*GPUs 8")).first.click()
+        if "/edited" in pages.url:
+            break
     expect(pages.get_by_label("Name", exact=True)).to_have_value("whole-host")
     expect(pages.get_by_label("GPUs", exact=True)).not_to_have_value("8")
     pages.locator(".submitbar button").click()

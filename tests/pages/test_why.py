@@ -104,8 +104,10 @@ class TestOfAJobThatWaits:
 
     def test_an_edit_that_is_no_more_says_so(self, page, taken):
         _, waiting, _ = taken
-        assert page.get(f"/jobs/{waiting.job_id}/edited?edit=nothing").status_code == 404
-        assert page.get(f"/jobs/{waiting.job_id}/edited").status_code == 404
+        gone = page.get(f"/jobs/{waiting.job_id}/edited?edit=nothing", follow=True)
+        assert gone.redirect_chain == [(f"/jobs/{waiting.job_id}", 302)]
+        assert "has changed since that page was made" in gone.content.decode()
+        assert page.get(f"/jobs/{waiting.job_id}/edited").status_code == 302
         assert page.get(f"/jobs/{waiting.job_id}/edited?edit=x&worker=none").status_code == 404
 
 
