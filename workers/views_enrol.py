@@ -16,6 +16,7 @@ from django.views.decorators.cache import never_cache
 
 from workers import services
 from workers.auth import create_enrolment_token
+from workers.form_checks import one_line
 from workers.models.worker import Origin
 from workers.refusals import NotFound
 
@@ -32,7 +33,7 @@ class EnrolmentForm(forms.Form):
     """What a token is for."""
 
     note = forms.CharField(
-        max_length=200, required=False, label="What for",
+        max_length=200, required=False, label="What for", validators=[one_line],
         widget=_shown(forms.TextInput, placeholder="gpu-07, rack 12"),
     )  # fmt: skip
     uses = forms.IntegerField(

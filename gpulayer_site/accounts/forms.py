@@ -17,6 +17,7 @@ from gpulayer_site.accounts.lockout import CODES, Lock
 from gpulayer_site.accounts.models import ApiToken
 from gpulayer_site.accounts.tokens import make_token
 from gpulayer_site.accounts.zones import zone_names
+from workers.form_checks import one_line
 from workers.moments import duration, minute
 from workers.roles import Role, Scope, role_of
 
@@ -99,6 +100,7 @@ class TokenForm(forms.Form):
     note = forms.CharField(
         max_length=100,
         label="Name",
+        validators=[one_line],
         widget=shown(forms.TextInput, placeholder="where it will live", autocomplete="off"),
     )
     role = forms.ChoiceField(required=False, label="At most", widget=shown(forms.Select, "form-select"))

@@ -9,6 +9,7 @@ from django.contrib.auth.models import Group
 
 from gpulayer_site.accounts import people, teams
 from gpulayer_site.accounts.forms import shown
+from workers.form_checks import one_line
 from workers.roles import Role
 
 ROLE_WORDS = {
@@ -37,7 +38,7 @@ class PersonForm(forms.Form):
         help_text="letters, digits and . _ - + @", widget=shown(forms.TextInput, autocomplete="off"),
     )  # fmt: skip
     full_name = forms.CharField(
-        max_length=people.LONGEST_NAME, required=False, label="Full name",
+        max_length=people.LONGEST_NAME, required=False, label="Full name", validators=[one_line],
         widget=shown(forms.TextInput, autocomplete="off"),
     )  # fmt: skip
     role = forms.ChoiceField(choices=_ROLES, initial=Role.SUBMITTER, widget=shown(forms.Select, "form-select"))
