@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 from collections import OrderedDict
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Hashable, Iterator, MutableMapping
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any, TypeVar
 
 Store = TypeVar("Store", bound=MutableMapping[Any, Any])
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 
 _stores: list[MutableMapping[Any, Any]] = []
 
@@ -24,6 +26,15 @@ def trim(store: OrderedDict[Any, Any], most: int) -> None:
     """Let go of what was remembered first until no more than `most` is left; several threads may do so at once."""
     for key in list(store)[: max(0, len(store) - most)]:
         store.pop(key, None)
+
+
+def once(store: OrderedDict[Key, Value], key: Key, most: int, make: Callable[[], Value]) -> Value:
+    """What is remembered under this key, made where it is not; no more than `most` is kept."""
+    found = store.get(key)
+    if found is None:
+        found = store[key] = make()
+        trim(store, most)
+    return found
 
 
 def forget() -> None:

@@ -15,7 +15,7 @@ from scheduler.core.fleet import Fleet, TaskLoad, WorkerView
 from scheduler.core.scene import Scene
 from scheduler.core.spec import QueueEntry
 from scheduler.facts import facts_by_id
-from scheduler.memory import remembered, trim
+from scheduler.memory import once, remembered
 from scheduler.models import Decision, Job, SchedulingPass
 from scheduler.queue import entry_of
 from scheduler.records import Known, fleet_of
@@ -82,24 +82,19 @@ def recorded(job: Job) -> Recorded | None:
 def recorded_at(row: Decision) -> Recorded:
     """This decision in full, remembered by this process for a while."""
     key = (row.pk, row.pass_row_id, row.position, row.digest)
-    found = _expanded.get(key)
-    if found is None:
-        found = _expanded[key] = _expand(row)
-        trim(_expanded, MOST_EXPANDED)
-    return found
+    return once(_expanded, key, MOST_EXPANDED, lambda: _expand(row))
 
 
 def view_seen_by(pass_row: SchedulingPass) -> Fleet:
     """The fleet at the start of a pass."""
-    key = view_key(pass_row)
-    fleet = _fleets.get(key)
-    if fleet is None:
-        records = seen_by(pass_row)
-        if len(_known) > MOST_KNOWN * len(records):
-            _known.clear()
-        fleet = _fleets[key] = fleet_of(records, facts_by_id, _known, at=pass_row.started_at)
-        trim(_fleets, MOST_FLEETS)
-    return fleet
+    return once(_fleets, view_key(pass_row), MOST_FLEETS, lambda: _seen_by(pass_row))
+
+
+def _seen_by(pass_row: SchedulingPass) -> Fleet:
+    records = seen_by(pass_row)
+    if len(_known) > MOST_KNOWN * len(records):
+        _known.clear()
+    return fleet_of(records, facts_by_id, _known, at=pass_row.started_at)
 
 
 def _expand(row: Decision) -> Recorded:
@@ -124,42 +119,26 @@ def _turn(
     entry: QueueEntry, pass_row: SchedulingPass, before: Sequence[PlannedPlacement], given: str
 ) -> tuple[Fleet, Scene]:
     """What the pass had left when so much was given, and the job there."""
-    key = (view_key(pass_row), given)
-    found = _turns.get(key)
-    if found is None:
-        fleet = fleet_after(before, view_seen_by(pass_row))
-        found = _turns[key] = fleet, Scene(entry, fleet, engine=_engine_of(pass_row))
-        trim(_turns, MOST_TURNS)
-    fleet, scene = found
+
+    def first() -> tuple[Fleet, Scene]:
+        left = fleet_after(before, view_seen_by(pass_row))
+        return left, Scene(entry, left, engine=_engine_of(pass_row))
+
+    fleet, scene = once(_turns, (view_key(pass_row), given), MOST_TURNS, first)
     return fleet, scene.beside(entry)
 
 
 def _engine_of(pass_row: SchedulingPass) -> Engine:
-    key = view_key(pass_row)
-    engine = _engines.get(key)
-    if engine is None:
-        engine = _engines[key] = _engine.beside()
-        trim(_engines, MOST_FLEETS)
-    return engine
+    return once(_engines, view_key(pass_row), MOST_FLEETS, _engine.beside)
 
 
 def _planned_in(pass_row: SchedulingPass) -> Plans:
-    key = view_key(pass_row)
-    plans = _plans.get(key)
-    if plans is None:
-        plans = _plans[key] = Plans(placements_of(pass_row))
-        trim(_plans, MOST_FLEETS)
-    return plans
+    return once(_plans, view_key(pass_row), MOST_FLEETS, lambda: Plans(placements_of(pass_row)))
 
 
 def _digest_of(pass_row: SchedulingPass) -> str:
     """Of what the pass saw, as it can be seen again."""
-    key = view_key(pass_row)
-    digest = _digests.get(key)
-    if digest is None:
-        digest = _digests[key] = view_digest(seen_by(pass_row), pass_row.started_at)
-        trim(_digests, MOST_FLEETS)
-    return digest
+    return once(_digests, view_key(pass_row), MOST_FLEETS, lambda: view_digest(seen_by(pass_row), pass_row.started_at))
 
 
 def fleet_after(placements: Sequence[PlannedPlacement], fleet: Fleet) -> Fleet:
