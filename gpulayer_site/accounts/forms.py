@@ -141,5 +141,5 @@ class ZoneForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        names = [(name, name.replace("_", " ")) for name in zone_names()]
+        names = [(name, name) for name in zone_names()]
         self.fields["zone"].choices = [("", "the browser's zone"), *names]  # type: ignore[attr-defined]

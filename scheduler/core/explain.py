@@ -63,7 +63,7 @@ def answer(
         return Answer(kind, f"{capital(kind)[:-1]}: {said.lead}.", said.more)
     if state == "failed":
         return Answer("unschedulable", f"Unschedulable: {said.lead}.", (*said.more, "on_unschedulable is fail."))
-    return Answer("never", f"Never fits: {said.lead}.", (*said.more, _what_becomes_of_it(entry)))
+    return Answer("never", f"Never fits: {said.lead}.", (*said.more, f"It {what_becomes_of_it(entry)}."))
 
 
 def short_answer(entry: QueueEntry, decision: SchedulingDecision) -> str:
@@ -102,10 +102,11 @@ def _all_reserved(decision: SchedulingDecision) -> bool:
     return bool(groups) and all(_RESERVED.intersection(group.codes) for group in groups)
 
 
-def _what_becomes_of_it(entry: QueueEntry) -> str:
+def what_becomes_of_it(entry: QueueEntry) -> str:
+    """What its submitter has asked for where it never fits, as a clause."""
     if entry.spec.on_unschedulable is OnUnschedulable.FAIL:
-        return "The job ends as failed (on_unschedulable: fail)."
-    return "It stays queued (on_unschedulable: queue) and is decided again when the fleet changes."
+        return "ends as failed (on_unschedulable: fail)"
+    return "stays queued (on_unschedulable: queue) and is decided again when the fleet changes"
 
 
 def tier_sentences(decision: SchedulingDecision) -> tuple[str, ...]:

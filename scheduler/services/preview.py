@@ -30,7 +30,7 @@ from scheduler.core.spec import JobSpec, Origin, QueueEntry
 from scheduler.core.why_words import gang_sentence, relaxations_lead
 from scheduler.core.words import Clock
 from scheduler.core.would import would
-from scheduler.memory import remembered, trim
+from scheduler.memory import once, remembered, trim
 from scheduler.models import Event, Job, JobState, PassState, SchedulingPass
 from scheduler.queue import holders_of
 from scheduler.services.ledger import placements_of, view_key
@@ -129,10 +129,11 @@ def _complete() -> QuerySet[SchedulingPass]:
 def _of_pass(row: SchedulingPass) -> View:
     waiting = _still_waiting(row)
     key = (view_key(row), waiting)
-    if key not in _views:
-        _views[key] = View.of(left_by(row, set(waiting)), row.confirmed_at, row.number)
-        trim(_views, MOST_KEPT)
-    return replace(_views[key], seen_at=row.confirmed_at)
+
+    def make() -> View:
+        return View.of(left_by(row, set(waiting)), row.confirmed_at, row.number)
+
+    return replace(once(_views, key, MOST_KEPT, make), seen_at=row.confirmed_at)
 
 
 def _of_now(now: datetime) -> View:

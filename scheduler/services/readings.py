@@ -11,7 +11,7 @@ from scheduler.core.pickings import in_targets
 from scheduler.core.scene import Scene
 from scheduler.core.why_not import WhyNot, why_not
 from scheduler.core.words import Clock
-from scheduler.memory import remembered, trim
+from scheduler.memory import once, remembered, trim
 from scheduler.services.recorded import Recorded
 
 MOST_GROUPINGS = 8
@@ -45,11 +45,11 @@ class Reading:
 
     def checks_by(self, grouping: str) -> Matrix:
         """Every check against the workers in the targets, by groups of them."""
-        found = self._counted.get(grouping)
-        if found is None:
-            found = self._counted[grouping] = matrix(self.scene, grouping=grouping, within=self.inside)
-            trim(self._counted, MOST_GROUPINGS)
-        return found
+
+        def make() -> Matrix:
+            return matrix(self.scene, grouping=grouping, within=self.inside)
+
+        return once(self._counted, grouping, MOST_GROUPINGS, make)
 
     def each(self, clock: Clock) -> tuple[WhyNot, ...]:
         """Every check on every worker, by id: for a handful of them."""

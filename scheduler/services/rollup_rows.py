@@ -12,7 +12,7 @@ from scheduler.core.levers import Lever
 from scheduler.core.rollup import HeldUp, QueueAccount
 from scheduler.core.why import to_document
 from scheduler.core.why_reading import from_document
-from scheduler.memory import remembered, trim
+from scheduler.memory import once, remembered
 from scheduler.models import QueueRollUp, SchedulingPass
 from scheduler.records import packed, unpacked
 
@@ -34,11 +34,7 @@ def latest() -> tuple[SchedulingPass, QueueAccount] | None:
     row = QueueRollUp.objects.select_related("pass_row").defer("data", "pass_row__view", "pass_row__placements").first()
     if row is None:
         return None
-    key = (row.pk, row.made_at)
-    if key not in _read:
-        _read[key] = _account(unpacked(row.data))
-        trim(_read, MOST_KEPT)
-    return row.pass_row, _read[key]
+    return row.pass_row, once(_read, (row.pk, row.made_at), MOST_KEPT, lambda: _account(unpacked(row.data)))
 
 
 def _document(account: QueueAccount) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from dataclasses import replace
 from typing import Any
 
-from scheduler.memory import remembered, trim
+from scheduler.memory import once, remembered
 from scheduler.models import Decision, Job
 from scheduler.services.recorded import Recorded, recorded, recorded_at, scene_on
 from scheduler.services.seen_fleet import fleet_as_seen, jobs_in
@@ -39,18 +39,14 @@ def _as_seen(kept: Recorded, user: Any) -> Recorded:
     if sees_all(user):
         return kept
     key = (kept.row.pk, kept.row.digest)
-    named = _named.get(key)
-    if named is None:
-        named = _named[key] = jobs_in(kept.fleet)
-        trim(_named, MOST_KEPT)
+    named = once(_named, key, MOST_KEPT, lambda: jobs_in(kept.fleet))
     seen = seen_ids(user, named)
     if seen == named:
         return kept
-    found = _seen.get((key, seen))
-    if found is None:
-        fleet = fleet_as_seen(kept.fleet, seen)
-        scene = scene_on(kept.entry, fleet)
-        found = replace(kept, fleet=fleet, scene=scene, decision=scene.decided())
-        _seen[key, seen] = found
-        trim(_seen, MOST_KEPT)
-    return found
+    return once(_seen, (key, seen), MOST_KEPT, lambda: _decided_again(kept, seen))
+
+
+def _decided_again(kept: Recorded, seen: frozenset[str]) -> Recorded:
+    fleet = fleet_as_seen(kept.fleet, seen)
+    scene = scene_on(kept.entry, fleet)
+    return replace(kept, fleet=fleet, scene=scene, decision=scene.decided())

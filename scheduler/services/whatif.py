@@ -10,9 +10,9 @@ from typing import Any
 
 from scheduler.core.compare import MOST_COMPARED, Changed, Effect, compare
 from scheduler.core.engine import Engine, Pass
-from scheduler.core.explain import short_answer
+from scheduler.core.explain import short_answer, what_becomes_of_it
 from scheduler.core.fleet import Fleet
-from scheduler.core.spec import OnUnschedulable, QueueEntry
+from scheduler.core.spec import QueueEntry
 from scheduler.models import Job
 from scheduler.queue import take_queue
 from scheduler.services.visibility import seen_ids
@@ -208,13 +208,7 @@ def _never(one: Changed, change: Change, answers: _Answers) -> str:
     if change.drain:
         last = f": only {one.can_run.lost_examples[0]} can run it" if one.can_run.lost == 1 else ""
         return f"no worker would be left that takes it{last}; waits until one does"
-    return f"would never fit{answers.of(one.entry)}; {_fate(one.entry)}"
-
-
-def _fate(entry: QueueEntry) -> str:
-    if entry.spec.on_unschedulable is OnUnschedulable.FAIL:
-        return "fails (on_unschedulable: fail)"
-    return "stays queued (on_unschedulable: queue)"
+    return f"would never fit{answers.of(one.entry)}; it {what_becomes_of_it(one.entry)}"
 
 
 def _free(one: Changed) -> str:

@@ -177,7 +177,7 @@ class TestWhatIf:
         (job,) = answer["jobs"]
         assert (job["job_id"], job["effect"], job["can_run"]) == (pinned.job_id, "never_fits", [1, 0])
         assert job["then"].startswith("would never fit: ")
-        assert job["then"].endswith("; fails (on_unschedulable: fail)")
+        assert job["then"].endswith("; it ends as failed (on_unschedulable: fail)")
         assert answer["summary"] == "Of 1 waiting job, 1 loses workers. 1 would never fit."
         assert not Label.objects.filter(source="operator").exists()
 

@@ -28,7 +28,7 @@ CHECKS = [
     checks.response_schema_conformance,
 ]
 few = settings(
-    max_examples=5,
+    max_examples=3,
     deadline=None,
     derandomize=True,
     database=None,

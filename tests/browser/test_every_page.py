@@ -6,6 +6,7 @@ What there is to look at is said in `tests/browser/places.py`; that nothing is m
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
@@ -25,6 +26,9 @@ PATHS = tuple(path for paths in OPENED.values() for path in (paths if ALL else p
 FIRST_ROWS = "#result_list tbody tr:first-child th a"
 ADMINISTRATION = ("/admin/", "/admin/scheduler/job/", "/admin/scheduler/reservation/add/", "/admin/auth/user/")
 """What of the administration is looked at every day: a list, a form with every kind of field, what has filters."""
+BUDGETS = {"/": 25_000, "/jobs/{": 15_000, "/api/docs": 25_000}
+"""Bytes of a page as it is sent, compressed, beside some twelve hundred workers; any other may weigh `MOST_BYTES`."""
+MOST_BYTES = 8_000
 LEADS = "what => [...document.querySelectorAll(what)].map(x => x.getAttribute('href'))"
 
 
@@ -92,16 +96,24 @@ def test_the_administration_is_accessible_and_silent(walker: Page, watch: Watch,
     assert found + watch.complaints == []
 
 
-def test_every_page_is_whole_without_a_script(
+def test_every_page_is_whole_without_a_script_and_not_heavy(
     browser: Browser, installation: Installation, signed_in: Any, stage: Any
 ) -> None:
     """What htmx fetches as a piece is a page of its own for everybody else."""
     context = browser.new_context(base_url=installation.url, storage_state=signed_in, java_script_enabled=False)
-    page, lacking = context.new_page(), []
-    for path in (path.format(**stage) for paths in OPENED.values() for path in paths):
+    page, lacking, heavy = context.new_page(), [], []
+    for pattern in (path for paths in OPENED.values() for path in paths):
+        path = pattern.format(**stage)
         answer = page.goto(path, wait_until="domcontentloaded")
         headings = page.locator("main h1").count()
         if not answer or answer.status != HTTPStatus.OK or headings != 1 or "gpulayer" not in page.title():
             lacking.append(f"{path}: {answer.status if answer else None}, {headings} headings")
+        weight = len(gzip.compress(answer.body())) if answer else 0
+        if weight > budget(pattern):
+            heavy.append(f"{path}: {weight:,} bytes of {budget(pattern):,}")
     context.close()
-    assert lacking == []
+    assert (lacking, heavy) == ([], [])
+
+
+def budget(pattern: str) -> int:
+    return BUDGETS.get(pattern) or (BUDGETS["/jobs/{"] if pattern.startswith("/jobs/{") else MOST_BYTES)

@@ -19,7 +19,7 @@ from scheduler.core.parsing import parse_queue_entry, parse_worker
 from scheduler.core.schedule import run_pass
 from scheduler.core.spec import Policy, QueueEntry
 
-WORKERS = 500
+WORKERS = 320
 """Of the smallest fleet; the others have twice and four times as many, so that the queue and they grow alike."""
 MOST = 2.3
 """From twice to four times as much is twice the step from once to twice: a little more, since chance is in it."""

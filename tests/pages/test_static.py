@@ -43,20 +43,9 @@ def test_a_template_needs_no_exception_from_the_content_policy(path):
 
 
 def test_every_icon_that_is_used_is_in_the_sprite():
-    drawn = set(re.findall(r'symbol id="([^"]+)"', (ROOT / "templates/_partials/_sprite.html").read_text()))
+    drawn = set(re.findall(r'symbol id="([^"]+)"', (ROOT / "static/icons.svg").read_text()))
     used = {name for path in TEMPLATES for name in re.findall(r'{% icon "([^"]+)"', path.read_text())}
     assert used <= drawn
-
-
-def test_no_element_has_the_name_of_an_icon():
-    drawn = set(re.findall(r'symbol id="([^"]+)"', (ROOT / "templates/_partials/_sprite.html").read_text()))
-    named = {
-        name
-        for path in TEMPLATES
-        if path.name != "_sprite.html"
-        for name in re.findall(r'\sid="([\w-]+)"', path.read_text())
-    }
-    assert drawn & named == set()
 
 
 @pytest.mark.parametrize(

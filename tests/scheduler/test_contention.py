@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 SCHEDULERS = 4
 LOOK_SECONDS = 0.02
-JOBS = 500
+JOBS = 300
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def contended(until_placed: int, seconds: float, devices: int = 0, between: Call
     return sum(share.refused for share in told)
 
 
-def test_500_jobs_on_48_gpus_are_each_done_once(queue_of_jobs: Callable[[int, int], None]) -> None:
+def test_jobs_on_48_gpus_are_each_done_once(queue_of_jobs: Callable[[int, int], None]) -> None:
     queue_of_jobs(JOBS, 8)
     refused = contended(JOBS, 120, between=lambda: run_once(most=24))
     while run_once(most=48):
@@ -79,8 +79,8 @@ def test_500_jobs_on_48_gpus_are_each_done_once(queue_of_jobs: Callable[[int, in
 
 def test_a_sample_of_contended_placements_holds_no_device_twice(queue_of_jobs: Callable[[int, int], None]) -> None:
     queue_of_jobs(60, 2)
-    refused = contended(300, 120, devices=12)
-    assert Attempt.objects.count() >= 300
+    refused = contended(200, 120, devices=12)
+    assert Attempt.objects.count() >= 200
     assert refused > 0
 
 

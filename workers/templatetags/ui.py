@@ -5,9 +5,11 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from django import template
+from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
@@ -62,10 +64,16 @@ def once() -> str:
     return secrets.token_urlsafe(16)
 
 
+@cache
+def _sprite() -> str:
+    """A file of its own: every page needs it, and none has to carry it."""
+    return static("icons.svg")
+
+
 @register.simple_tag
 def icon(name: str, css: str = "") -> SafeString:
     """One outline icon of the sprite, for eyes only: the word stands beside it."""
-    return format_html('<svg class="i {}" aria-hidden="true"><use href="#{}"/></svg>', css, name)
+    return format_html('<svg class="i {}" aria-hidden="true"><use href="{}#{}"/></svg>', css, _sprite(), name)
 
 
 @register.simple_tag
