@@ -81,7 +81,7 @@ def release(job_id: str, as_json: bool) -> None:
 @click.option("--by", "seconds", type=DURATION, required=True, help="How much longer: 30min, 2h.")
 @click.option("--json", "as_json", is_flag=True, help="Print the job as JSON.")
 def extend(job_id: str, seconds: int, as_json: bool) -> None:
-    """Keep held devices longer: at most 24 hours past the first end, and 7 days in all.
+    """Keep held devices longer: at most 24 hours past the first end, 7 days in all, and not into what others reserved.
 
     \b
     Example:

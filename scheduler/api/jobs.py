@@ -21,6 +21,7 @@ from scheduler.core.words import in_utc
 from scheduler.documents import LONGEST_TEXT, Format, read_text
 from scheduler.models import Job, TaskState
 from scheduler.services import deleting, holds, jobs
+from scheduler.services.hold_limits import limit_of
 from scheduler.services.pausing import UNTIL_RESUMED, paused_words
 from scheduler.services.recorded import Recorded
 from scheduler.services.seen_decisions import recorded_for
@@ -187,7 +188,7 @@ def _hold(request: HttpRequest, job: Job) -> dict[str, Any] | None:
     """Its devices, and the way to them for those who may have it."""
     if holds.seconds_asked(job) is None:
         return None
-    latest = holds.latest_end(job) if job.hold_until else None
+    latest = limit_of(job, now=timezone.now()).until if job.hold_until else None
     return {
         "until": job.hold_until,
         "latest": latest,

@@ -11,13 +11,10 @@ from django.db import transaction
 
 from scheduler.core.words import Clock, devices
 from scheduler.models import Event, Job, JobState, Task
+from scheduler.services import hold_limits
 from scheduler.services.jobs import cancel_job
 from workers.refusals import Refused
 
-LONGER = timedelta(hours=24)
-"""How long a hold may last past the end that was asked for at first."""
-LONGEST = timedelta(days=7)
-"""How long it may last in all."""
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:/-]*")
 """What may become part of a line that a person copies into a shell: workers say their addresses themselves."""
 
@@ -106,13 +103,6 @@ def release_hold(*, job: Job, actor: str, now: datetime) -> Job:
     return job
 
 
-def latest_end(job: Job) -> datetime:
-    """Until when a hold that has begun can be made to last."""
-    asked = timedelta(seconds=seconds_asked(job) or 0)
-    begun = job.started_at or job.submitted_at
-    return min(begun + asked + LONGER, begun + LONGEST)
-
-
 def extend_hold(*, job: Job, seconds: int, actor: str, now: datetime) -> Job:
     """Let a hold last so much longer than it would. Refused: `no_hold`, `not_held`, `hold_too_long`."""
     _check_hold(job)
@@ -120,14 +110,8 @@ def extend_hold(*, job: Job, seconds: int, actor: str, now: datetime) -> Job:
         job = Job.objects.select_for_update(of=("self",)).select_related("owner").get(pk=job.pk)
         if job.state != JobState.RUNNING or job.hold_until is None or job.hold_until <= now:
             raise Refused("not_held", f"{job.job_id} holds nothing now; only a running hold can be extended")
-        until, latest = job.hold_until + timedelta(seconds=seconds), latest_end(job)
-        if until > latest:
-            left = int((latest - job.hold_until).total_seconds()) // 60
-            detail = (
-                f"{job.job_id} can last until {latest:%Y-%m-%d %H:%M} UTC: {LONGER.total_seconds() / 3600:.0f} hours "
-                f"past its first end, {LONGEST.days} days in all; it can be made up to {left:,} minutes longer"
-            )
-            raise Refused("hold_too_long", detail)
+        until = job.hold_until + timedelta(seconds=seconds)
+        hold_limits.check(job, until, now=now)
         _set_until(job, until, actor=actor, now=now, verb="hold_extended")
     return job
 

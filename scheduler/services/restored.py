@@ -14,8 +14,8 @@ from django.db.models import F, Max, Model
 
 from scheduler.models import Attempt, FenceCounter, Job, JobState, Task
 from scheduler.models.attempts import ATTEMPT_ACTIVE
+from scheduler.services.hold_limits import latest_end
 from scheduler.services.holding import take_back
-from scheduler.services.holds import latest_end
 from scheduler.services.leases import Running
 from scheduler.services.reports import locked, one_each
 from scheduler.services.settling import settle

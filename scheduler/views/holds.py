@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from scheduler.core import explain
 from scheduler.core.quantities import size
 from scheduler.models import Job, Task
-from scheduler.services import holds
+from scheduler.services import hold_limits, holds
 from scheduler.services.job_use import Use, read_at, use_of
 from scheduler.services.jobs import NOT_YOURS, may_change
 from scheduler.services.recorded import Recorded
@@ -49,12 +49,13 @@ def extend(request: HttpRequest, job_id: str) -> HttpResponse:
     if request.method == "POST":
         return _extended(request, job)
     template = "scheduler/_ask.html" if is_fragment(request) else "scheduler/ask.html"
-    latest, until = holds.latest_end(job), job.hold_until
-    left = (latest - until).total_seconds() if until else 0
+    until = job.hold_until
+    limit = hold_limits.limit_of(job, now=now(), clock=in_my_zone) if until else None
+    left = (limit.until - until).total_seconds() if limit and until else 0
     choices = [(seconds, duration(seconds)) for seconds in LONGER_BY if seconds <= left]
     context = {
         "nav": "jobs", "job": job, "act": {"asks": "scheduler/_extend_form.html", "verb": "Extend"}, "choices": choices,
-        "latest": minute(latest, now=now()), "until": until and minute(until, now=now()),
+        "limit": limit, "latest": limit and minute(limit.until, now=now()), "until": until and minute(until, now=now()),
     }  # fmt: skip
     return render(request, template, context)
 

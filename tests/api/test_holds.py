@@ -9,7 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from scheduler.models import Event, Job
+from scheduler.models import Event, Job, Reservation
 from tests.api.callers import Caller, Placed, place
 from tests.api.test_people import Person, caller_of
 from workers.models import Worker
@@ -101,6 +101,32 @@ def test_how_long_it_can_last(held: Placed, as_mira: Person, asked: float, secon
     assert answer.status_code == status, answer.content
     if status == 409:
         assert answer.json()["code"] == "hold_too_long"
+
+
+@pytest.mark.parametrize(
+    ("holder", "devices", "status"),
+    [
+        pytest.param("user:noor", [], 409, id="the worker, for another"),
+        pytest.param("user:noor", [0], 409, id="its device, for another"),
+        pytest.param("user:noor", [1], 200, id="another device"),
+        pytest.param("user:mira", [], 200, id="for itself"),
+    ],
+)
+@pytest.mark.parametrize("begins", [5.5, 3.0], ids=["to come", "begun by its end"])
+def test_it_does_not_last_into_what_others_reserved(
+    held: Placed, as_mira: Person, holder: str, devices: list[int], status: int, begins: float
+) -> None:
+    """It may have been placed there only because it ends before."""
+    worker, now = Worker.objects.get(), timezone.now()
+    starts = now + timedelta(hours=begins)
+    Reservation.objects.create(worker=worker, holder=holder, devices=devices, starts_at=starts, created_at=now)
+    answer = as_mira("POST", f"jobs/{held.job.job_id}/hold/extend", {"seconds": 2 * HOUR})
+    assert answer.status_code == status, answer.content
+    if status == 409:
+        assert f"w1 for others from {starts:%Y-%m-%d}" in answer.json()["detail"]
+        assert answer.json()["code"] == "hold_too_long"
+        fits = as_mira("POST", f"jobs/{held.job.job_id}/hold/extend", {"seconds": HOUR})
+        assert fits.status_code == (200 if begins > 5 else 409)
 
 
 def test_what_is_not_held_cannot_be_extended(agent: Caller, held: Placed, as_mira: Person) -> None:
