@@ -124,7 +124,11 @@ def _item(error: dict[str, Any]) -> Problem:
 
 def _plain(message: str) -> str:
     """What would be right, without the validator's own way of beginning."""
-    for start, plain in (("Input should be ", ""), ("String should match pattern ", "text that matches ")):
+    for start, plain in (
+        ("Value error, ", ""),
+        ("Input should be ", ""),
+        ("String should match pattern ", "text that matches "),
+    ):
         if message.startswith(start):
             return plain + message.removeprefix(start)
     return message

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from scheduler.core.errors import Problem
+from scheduler.core.reading import NOT_SEEN, is_printable
 from workers.refusals import Refused
 
 MAX_ID = 2**63 - 1
@@ -25,8 +26,19 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME, patte
 """One line of text without control characters."""
 WorkerName = Annotated[str, StringConstraints(max_length=MAX_NAME, pattern=r"^\w[\w.:+@-]*$")]
 """What a new worker may be called: it stands in addresses, so no slashes and spaces."""
-Line = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Reported = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00-\x1f\x7f]*$")]
+"""What a host says of itself; nothing it says may keep it from being heard, but for control characters."""
 Prose = Annotated[str, StringConstraints(max_length=4000, pattern=r"^[^\x00]*$")]
+
+
+def _seen(text: str) -> str:
+    if not is_printable(text):
+        raise ValueError(NOT_SEEN)
+    return text
+
+
+Line = Annotated[Reported, AfterValidator(_seen)]
+"""What people write: one line of characters that are seen and don't turn the text around."""
 
 
 def _instant(value: object) -> datetime:
@@ -40,7 +52,7 @@ def _instant(value: object) -> datetime:
     raise ValueError(INSTANT)
 
 
-INSTANT = "expected an instant with its offset, such as 2026-11-30T18:00:00Z"
+INSTANT = "an instant with its offset, such as 2026-11-30T18:00:00Z"
 Instant = Annotated[datetime, BeforeValidator(_instant)]
 """ISO 8601 with an offset; in UTC from here on."""
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from workers.wire import Answer, Body, Count, Id, Line, Name, ProblemOut, WorkerName
+from workers.wire import Answer, Body, Count, Id, Name, ProblemOut, Reported, WorkerName
 
 MOST_ENROLLED = 2_000
 MOST_REGISTERED = 200
@@ -31,9 +31,9 @@ class EnrollIn(Body):
     """Who asks to be let in; more than one only if all are simulated."""
 
     workers: Annotated[list[NewcomerIn], Field(min_length=1, max_length=MOST_ENROLLED)]
-    machine: Annotated[Line, Field(max_length=200)]
+    machine: Annotated[Reported, Field(max_length=200)]
     protocol: Protocols
-    agent_version: Annotated[Line, Field(max_length=50)] = ""
+    agent_version: Annotated[Reported, Field(max_length=50)] = ""
 
 
 class EnrollOut(Answer):
@@ -56,11 +56,11 @@ RunningList = Annotated[list[RunningIn], Field(max_length=MOST_TASKS)]
 class HostIn(Body):
     """What people need to reach the host, and as whom its jobs run."""
 
-    hostname: Annotated[Line, Field(max_length=253)] = ""
-    user: Annotated[Line, Field(max_length=100)] = ""
+    hostname: Annotated[Reported, Field(max_length=253)] = ""
+    user: Annotated[Reported, Field(max_length=100)] = ""
     uid: Count | None = None
     run_as_submitter: bool = False
-    address: Annotated[Line, Field(max_length=253)] | None = None
+    address: Annotated[Reported, Field(max_length=253)] | None = None
 
 
 class RegisterIn(Body):
@@ -75,11 +75,11 @@ class RegisterIn(Body):
     boot_id: Annotated[Name, Field(max_length=100)]
     protocol: Protocols
     facts: dict[str, Any]
-    instance: Annotated[Line, Field(max_length=64)] = ""
+    instance: Annotated[Reported, Field(max_length=64)] = ""
     seq: Count | None = None
     host: HostIn | None = None
     running: RunningList = []
-    unknown: Annotated[dict[Line, Line], Field(max_length=MOST_UNKNOWN)] = {}
+    unknown: Annotated[dict[Reported, Reported], Field(max_length=MOST_UNKNOWN)] = {}
 
 
 class GrantedOut(Answer):
@@ -109,7 +109,7 @@ class ProcessIn(Body):
     """A process on a device: whose it is, its memory in bytes, and the task that it belongs to."""
 
     pid: Count
-    user: Annotated[Line, Field(max_length=100)] | None = None
+    user: Annotated[Reported, Field(max_length=100)] | None = None
     memory: Count | None = None
     task: Id | None = None
 
@@ -129,9 +129,9 @@ class DeviceIn(Body):
     """
 
     index: Annotated[int, Field(ge=0, le=65_535)]
-    uuid: Line | None = None
+    uuid: Reported | None = None
     healthy: bool | None = None
-    health_note: Line = ""
+    health_note: Reported = ""
     utilisation: Annotated[int, Field(ge=0, le=100)] | None = None
     memory_used: Count | None = None
     foreign_memory: Count | None = None
@@ -147,7 +147,7 @@ class BeatIn(Body):
     worker: Name
     epoch: Count
     seq: Count
-    instance: Annotated[Line, Field(max_length=64)] = ""
+    instance: Annotated[Reported, Field(max_length=64)] = ""
     running: RunningList = []
     leaving: bool = False
 

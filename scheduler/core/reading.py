@@ -145,6 +145,9 @@ def shortened(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
+NOT_SEEN = "only characters that can be seen, on one line"
+
+
 def is_printable(text: str) -> bool:
     """Whether a text is one line without control, direction and private marks, and survives UTF-8."""
     return text.isprintable() or not any(

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Literal
 
 from django.core.exceptions import ValidationError
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from scheduler.models import Reservation
 from workers.devices import ranges
 from workers.models import Device
 
 MOST_LOOKED_AT = 1_000
+"""For a fix; what is in the way is found among all."""
+MOST_TOLD = 100
 MOST_ENDED = 5
 OFFERED = 2
 WHOLE = "this worker"
@@ -62,8 +65,11 @@ def fix_words(fix: Fix, clock: Callable[[datetime], str]) -> str:
 
 
 def overlapping(asked: Reservation) -> list[Reservation]:
-    """The live reservations that keep a device of it at its time, by number."""
-    return _in_the_way(asked, sorted(_neighbours(asked), key=lambda other: other.pk))
+    """The live reservations that keep a device of it at its time, by number: the first `MOST_TOLD` of them."""
+    rows = _not_over(asked).order_by("pk")
+    if asked.ends_at:
+        rows = rows.filter(starts_at__lt=asked.ends_at)
+    return list(islice((other for other in rows.iterator() if _same_place(asked, other)), MOST_TOLD))
 
 
 def nearest_fixes(asked: Reservation, others: Sequence[Reservation], kinds: Collection[Kind] = EVERYTHING) -> list[Fix]:
@@ -85,9 +91,12 @@ def shared(asked: Reservation, other: Reservation) -> list[int]:
 
 def _neighbours(asked: Reservation) -> list[Reservation]:
     """Live reservations of the worker that are not over when the asked one starts, the earliest first."""
+    return list(_not_over(asked).order_by("starts_at", "pk")[:MOST_LOOKED_AT])
+
+
+def _not_over(asked: Reservation) -> QuerySet[Reservation]:
     later = Q(ends_at__isnull=True) | Q(ends_at__gt=asked.starts_at)
-    rows = Reservation.objects.filter(later, worker=asked.worker_id, cancelled_at__isnull=True).exclude(pk=asked.pk)
-    return list(rows.order_by("starts_at", "pk")[:MOST_LOOKED_AT])
+    return Reservation.objects.filter(later, worker=asked.worker_id, cancelled_at__isnull=True).exclude(pk=asked.pk)
 
 
 def _in_the_way(asked: Reservation, around: Iterable[Reservation]) -> list[Reservation]:

@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 
 from scheduler.models import Event, Reservation
 from scheduler.services.jobs import cancel_job
+from scheduler.services.reservation_fixes import OverlapError
 from scheduler.services.reservations import amend, end_reservation, reserve
 from tests.factories import NOW, a_job, a_pass, a_worker, later, latest, states
 
@@ -143,3 +144,20 @@ def test_an_open_ended_reservation_means_never():
     job = a_job()
     a_pass()
     assert latest(job).outcome == "unschedulable"
+
+
+def test_what_is_in_the_way_is_found_among_any_number():
+    worker = a_worker("w1", gpus="2xA100")
+    Reservation.objects.bulk_create(
+        Reservation(
+            worker=worker, holder="user:noa", devices=[0], created_at=NOW,
+            starts_at=later(hours=hour), ends_at=later(hours=hour + 1),
+        )
+        for hour in range(1_010)
+    )  # fmt: skip
+    with pytest.raises(OverlapError) as caught:
+        reserve(
+            worker=worker, holder="user:mira", devices=[0], starts_at=later(hours=1_005.5), ends_at=None,
+            actor="user:ilse", now=NOW,
+        )  # fmt: skip
+    assert [other.starts_at for other in caught.value.others] == [later(hours=hour) for hour in range(1_005, 1_010)]
