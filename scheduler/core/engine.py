@@ -11,7 +11,8 @@ from operator import attrgetter, is_
 
 from scheduler.core.bits import in_blocks
 from scheduler.core.board import Board
-from scheduler.core.census import Answers, Census
+from scheduler.core.census import Census
+from scheduler.core.classes import Answers
 from scheduler.core.decision import Assignment, SchedulingDecision
 from scheduler.core.device_board import Request
 from scheduler.core.devices import load_of
