@@ -81,12 +81,19 @@ def _words(q: str, *, jobs_too: bool) -> Q:
     """Looked for once, as long as not too many are found: the list asks for its rows, and for their number."""
     key, equals, value = q.partition("=")
     label = Q(key=key, value__icontains=value) if equals else Q(key__icontains=q) | Q(value__icontains=q)
-    devices, labels = Device.objects.filter(model__icontains=q), Label.objects.filter(label)
-    found = Q(name__icontains=q) | Q(pk__in=devices.values("worker")) | Q(pk__in=labels.values("worker"))
+    found = Q(name__icontains=q) | Q(pk__in=Label.objects.filter(label).values("worker"))
+    if models := _models_with(q):
+        found |= Q(pk__in=Device.objects.filter(model__in=models).values("worker"))
     if jobs_too:
         found |= Q(pk__in=Worker.objects.filter(tasks__released_at=None, tasks__attempt__job__job_id=q).values("pk"))
-    keys = list(live_workers().filter(found).values_list("pk", flat=True)[: MOST_NAMED + 1])
+    keys = list(live_workers().filter(found).order_by().values_list("pk", flat=True)[: MOST_NAMED + 1])
     return Q(pk__in=keys) if len(keys) <= MOST_NAMED else found
+
+
+def _models_with(q: str) -> list[str]:
+    """A fleet has few models and many devices: the text is looked for in each model once."""
+    models = Device.objects.order_by().exclude(model=None).values_list("model", flat=True).distinct()
+    return [model for model in models if q.casefold() in model.casefold()][:MOST_NAMED]
 
 
 def with_free(workers: QuerySet[Worker]) -> QuerySet[Any]:

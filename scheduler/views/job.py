@@ -11,7 +11,7 @@ from scheduler.views.candidates import rows as candidate_rows
 from scheduler.views.decided import decided, decision_asked_for
 from scheduler.views.job_frame import Frame, frame_of, head_context, without_output
 from scheduler.views.job_pages import job_page
-from scheduler.views.newer import newer_context
+from scheduler.views.newer import NEWER, newer_context
 from scheduler.views.placement import placement_context
 from workers.live import GOOD_FOR, Still, is_fragment, respond
 
@@ -33,7 +33,7 @@ def live(request: HttpRequest, job_id: str) -> HttpResponse:
     if tab == "log":
         context = without_output(context)
     elif tab == "placement":
-        context, aside = {**context, **newer_context(request, frame)}, "scheduler/_candidates_newer.html"
+        context, aside = {**context, **newer_context(request, frame)}, NEWER
     live_piece = "scheduler/_live.html"
     is_alone = frame.task is not None and frame.job.started_at is not None and not frame.job.spec.get("distributed")
     return respond(

@@ -6,10 +6,11 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 
 from scheduler.services.recorded import Recorded
 from scheduler.views.job_frame import Frame, head_context
-from scheduler.views.newer import reading
+from scheduler.views.newer import NEWER, reading
 from workers.live import live_fragment
 
 
@@ -20,5 +21,6 @@ def job_page(
     head = head_context(frame, request.user, read=read.row.pk if read else None)
     if read is not None:
         head |= reading(read)
-    head_html, _ = live_fragment(request, "scheduler/_live.html", head)
+    beside = render_to_string(NEWER, head, request) if read else ""
+    head_html, _ = live_fragment(request, "scheduler/_live.html", head, beside=beside)
     return render(request, template, {**head, **context, "live": head_html})

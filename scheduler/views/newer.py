@@ -13,6 +13,7 @@ from scheduler.services.recorded import Recorded
 from scheduler.services.seen_decisions import recorded_at_for
 from scheduler.views.job_frame import Frame
 
+NEWER = "scheduler/_candidates_newer.html"
 MARK = 12
 """So much of a fingerprint tells two decisions of a job apart."""
 

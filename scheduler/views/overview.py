@@ -11,12 +11,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
+from django.utils.timezone import get_current_timezone_name
 
-from scheduler.memory import remembered, trim
+from scheduler.memory import once, remembered
 from scheduler.models import QueueRollUp
 from scheduler.services.overview_events import lately
 from scheduler.services.overview_fleet import Drawn, Picture, newest_event, picture_now
 from scheduler.services.seen_fleet import seen_by
+from scheduler.services.visibility import sees_all
 from scheduler.views.overview_charts import charts
 from scheduler.views.overview_map import MOST_BLOCKS, MOST_TILES, TIERS, patterns, shares, tiers
 from scheduler.views.overview_needs import needs_of, utilisation_of
@@ -26,16 +28,19 @@ from workers.live import GOOD_FOR, is_fragment, tagged
 from workers.models import Worker
 from workers.moments import now
 from workers.queries import live_workers
+from workers.roles import role_of
 from workers.rows import WorkerRow
 from workers.views_enrol import start_command
 
 MOST_MAPS = 32
+MOST_LIVES = 64
 SHORT = 12
 """So few workers leave room below them, where the charts stand in a row."""
 AGES_SECONDS = 60
 """How old things are is said in minutes; so often a page is drawn anew though nothing has happened."""
 
 _maps: OrderedDict[tuple[int, Scope], SafeString] = remembered(OrderedDict())
+_lives: OrderedDict[str, SafeString] = remembered(OrderedDict())
 
 
 def overview(request: HttpRequest) -> HttpResponse:
@@ -45,7 +50,7 @@ def overview(request: HttpRequest) -> HttpResponse:
     tag = _tag(request, picture, newest, scope)
     if is_fragment(request) and request.headers.get("HX-PTag") == tag:
         return tagged(HttpResponse(status=304), tag, good_for=GOOD_FOR)
-    live = render_to_string("overview/_live.html", {"ptag": tag, **_context(request, picture, scope)}, request)
+    live = _live(request, picture, scope, tag)
     if is_fragment(request):
         return tagged(HttpResponse(live), tag)
     return tagged(render(request, "overview/overview.html", {"nav": "overview", "live": live, "scope": scope}), tag)
@@ -55,8 +60,19 @@ def _tag(request: HttpRequest, picture: Picture, newest: int, scope: Scope) -> s
     """Names everything that the live part is made of, so that it need not be made to see that nothing has changed."""
     rolled_up = QueueRollUp.objects.values_list("pk", "made_at").first()
     minutes = int(now().timestamp()) // AGES_SECONDS
-    parts = (request.user.pk, picture.number, newest, rolled_up, minutes, scope, request.COOKIES.get("theme"))
+    looking = (role_of(request.user), None if sees_all(request.user) else request.user.pk)
+    parts = (looking, get_current_timezone_name(), picture.number, newest, rolled_up, minutes, scope)
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def _live(request: HttpRequest, picture: Picture, scope: Scope, tag: str) -> SafeString:
+    """What its tag names is the same for all who have that tag: made once for those who look again, anew for others."""
+
+    def make() -> SafeString:
+        return render_to_string("overview/_live.html", {"ptag": tag, **_context(request, picture, scope)}, request)
+
+    # The first steps have a form, which is of one session.
+    return once(_lives, tag, MOST_LIVES, make) if picture.workers and is_fragment(request) else make()
 
 
 def _context(request: HttpRequest, picture: Picture, scope: Scope) -> dict[str, Any]:
@@ -114,11 +130,10 @@ def _tiles(there: Sequence[Drawn], user: Any) -> list[WorkerRow]:
 
 def _map(picture: Picture, there: Sequence[Drawn], scope: Scope) -> SafeString:
     """The drawing; the same for everybody, as it names no jobs, and so drawn once for each picture."""
-    key = (picture.number, scope)
-    if key not in _maps:
+
+    def make() -> SafeString:
         bars = len(there) > MOST_BLOCKS
         found = tiers(there, scope, blocks=not bars)
-        context = {"tiers": found, "patterns": patterns(found), "bars": bars}
-        _maps[key] = render_to_string("overview/_map.html", context)
-        trim(_maps, MOST_MAPS)
-    return _maps[key]
+        return render_to_string("overview/_map.html", {"tiers": found, "patterns": patterns(found), "bars": bars})
+
+    return once(_maps, (picture.number, scope), MOST_MAPS, make)

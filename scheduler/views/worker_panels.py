@@ -18,13 +18,14 @@ from scheduler.services.reservation_rows import ReservationRow
 from scheduler.views.gantt import Piece, Strip, picture, whole_hour
 from scheduler.views.reservation_timeline import reservation_piece, reserved_between, task_piece
 from workers.devices import devices_words
-from workers.live import respond
+from workers.live import GOOD_FOR, live_fragment, respond
 from workers.local_time import offset, said
 from workers.models import Worker
 from workers.moments import minute
 from workers.queries import live_workers
 
 HOURS = 24
+PIECE = "workers/_not_here.html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +57,14 @@ def ahead(request: HttpRequest, worker: Worker, indices: Sequence[int], tasks: S
 
 def not_here_panel(request: HttpRequest, name: str) -> SafeString:
     """Why waiting jobs are not on this worker, as part of its page."""
-    return render_to_string("workers/_not_here.html", _not_here(request, name), request)
+    return live_fragment(request, PIECE, _not_here(request, name))[0]
 
 
 def not_here_page(request: HttpRequest, name: str) -> HttpResponse:
     """The same by itself; it keeps itself up to date."""
     get_object_or_404(live_workers(), name=name)
     context = {"nav": "workers", **_not_here(request, name)}
-    return respond(request, page="workers/not_here.html", fragment="workers/_not_here.html", context=context)
+    return respond(request, page="workers/not_here.html", fragment=PIECE, context=context, good_for=GOOD_FOR)
 
 
 def _not_here(request: HttpRequest, name: str) -> dict[str, object]:

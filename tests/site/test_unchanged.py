@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
+
 import pytest
 from django.db import connection
 from django.test import Client
@@ -12,9 +15,11 @@ from pytest_django.fixtures import Settings
 
 from benchmarks.pages_history import let_run
 from gpulayer_site import unchanged
+from scheduler.memory import forget
 from scheduler.models import Event, Job, Task
 from scheduler.services.jobs import cancel_job
 from scheduler.services.passes import run_pass
+from scheduler.views import overview
 from tests import factories
 from tests.factories import a_job, a_user, a_worker
 
@@ -38,7 +43,7 @@ def job(db: None, monkeypatch: pytest.MonkeyPatch) -> Job:
 
 
 @pytest.fixture
-def browser(client: Client) -> Client:
+def browser(db: None, client: Client) -> Client:
     """Of somebody signed in."""
     client.force_login(a_user("ada", staff=True))
     return client
@@ -55,6 +60,44 @@ def settled(browser: Client, path: str) -> str:
     _, tag = look(browser, path)
     assert look(browser, path, tag) == (304, tag)
     return tag
+
+
+OPENED = (
+    "/", "/jobs", "/workers", "/workers/w1", "/reservations", "/jobs/{}", "/jobs/{}/why", "/jobs/{}/log",
+    "/jobs/{}/tasks", "/jobs/{}/timeline", "/jobs/{}/outputs", "/jobs/{}/spec", "/jobs/{}/candidates",
+)  # fmt: skip
+ELEMENT = re.compile(r"<[a-z]+ [^>]*hx-ptag=[^>]*>")
+PART = re.compile(r'(hx-get|hx-ptag)="([^"]*)"')
+
+
+@pytest.mark.parametrize("path", OPENED)
+@pytest.mark.parametrize("waits", [False, True], ids=["a job that runs", "one that waits"])
+def test_a_page_just_opened_has_what_its_first_look_would_bring(
+    browser: Client, job: Job, path: str, waits: bool
+) -> None:
+    """Else whatever was opened would be drawn twice."""
+    if waits:
+        job = a_job(gpus=8, at=timezone.now())
+        assert run_pass(now=timezone.now(), holder="test")
+    page = browser.get(path.format(job.job_id)).content.decode()
+    parts = [dict(PART.findall(element)) for element in ELEMENT.findall(page)]
+    assert parts, "the page keeps itself up to date"
+    looks = {unescape(part["hx-get"]): look(browser, unescape(part["hx-get"]), part["hx-ptag"])[0] for part in parts}
+    assert set(looks.values()) == {304}, looks
+
+
+@pytest.mark.parametrize(("others_jobs", "made"), [("visible", 1), ("hidden", 2)])
+def test_what_the_overview_shows_is_made_once_for_all_who_see_the_same(
+    job: Job, settings: Settings, others_jobs: str, made: int
+) -> None:
+    settings.GPULAYER_OTHERS_JOBS = others_jobs
+    forget()
+    tags = set()
+    for name in ("mira", "noa"):
+        browser = Client()
+        browser.force_login(a_user(name))
+        tags.add(look(browser, "/")[1])
+    assert len(tags) == len(overview._lives) == made
 
 
 @pytest.mark.parametrize("path", LOOKS)
