@@ -12,6 +12,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
+from scheduler.models import Job, JobState
 from scheduler.occupancy import TaskOn
 from scheduler.services.not_here import not_here
 from scheduler.services.reservation_rows import ReservationRow
@@ -25,6 +26,8 @@ from workers.moments import minute
 from workers.queries import live_workers
 
 HOURS = 24
+AT_ONCE = 200
+"""So many waiting jobs are looked at while the page is made."""
 PIECE = "workers/_not_here.html"
 
 
@@ -56,7 +59,10 @@ def ahead(request: HttpRequest, worker: Worker, indices: Sequence[int], tasks: S
 
 
 def not_here_panel(request: HttpRequest, name: str) -> SafeString:
-    """Why waiting jobs are not on this worker, as part of its page."""
+    """Why waiting jobs are not on this worker, as part of its page; of many that wait it comes by a second request."""
+    waiting = Job.objects.filter(state=JobState.QUEUED).count()
+    if waiting > AT_ONCE:
+        return render_to_string("workers/_not_here_place.html", {"worker": name, "waiting": waiting}, request)
     return live_fragment(request, PIECE, _not_here(request, name))[0]
 
 

@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from scheduler.models import DeviceHold, Task
+from scheduler.views import worker_panels
 from tests.factories import a_job, a_pass, a_reservation, a_user, a_worker, changed
 from workers.models import Device, Label
 
@@ -131,6 +132,18 @@ def test_why_waiting_jobs_are_not_here(page: Client) -> None:
     assert link in html(page, "/workers/w1")
     assert page.get(f"/jobs/{never.job_id}/why-not/w1").status_code == 200
     assert elsewhere.job_id in told
+
+
+def test_of_many_jobs_the_panel_comes_by_a_request_of_its_own(page: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker_panels, "AT_ONCE", 1)
+    a_worker("w1", gpus="2xA100")
+    for _ in range(2):
+        a_job(gpus=8)
+    a_pass(timezone.now())
+    shown = html(page, "/workers/w1")
+    assert 'hx-get="/workers/w1/not-here" hx-trigger="load"' in shown
+    assert "What keeps each of 2 waiting jobs off w1" in panel(shown, "nh")
+    assert "needs 8 GPUs, has 2" in panel(html(page, "/workers/w1/not-here"), "nh")
 
 
 def test_the_panel_is_a_piece_of_its_own_and_a_page(page: Client) -> None:
