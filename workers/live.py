@@ -16,7 +16,7 @@ MARK = "ptag-goes-here"
 """Stands in the fragment's own `hx-ptag` until what it is the digest of is known."""
 
 
-GOOD_FOR, READ_AGAIN = 20.0, 5.0
+GOOD_FOR, READ_AGAIN = 30.0, 5.0
 """Seconds for which an unchanged piece is taken to stay so while no event tells otherwise; with readings of devices."""
 Still = Callable[[], bool]
 """Whether something of which no event tells is as it was."""
