@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from scheduler.core.history_words import confirmed_words, first_words, near_words, steps_words, trigger_words
+from scheduler.core.spec import FallbackWhen
 from scheduler.core.words import counted
 from scheduler.core.words import devices as devices_words
 from scheduler.models import AttemptState, Job
@@ -139,7 +140,8 @@ def _targets(job: Job) -> str:
     first, rest = job.spec.get("target") or "local", job.spec.get("fallback_targets") or []
     if not rest:
         return f"target {first}, no fallback"
-    return f"target {first}, fallback {', '.join(rest)} when {job.spec.get('fallback_when', 'incompatible')}"
+    when = job.spec.get("fallback_when") or FallbackWhen.UNAVAILABLE
+    return f"target {first}, fallback {', '.join(rest)} when {when}"
 
 
 def _counted(job: Job, kept: tuple[Decided, ...]) -> str:

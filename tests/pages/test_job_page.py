@@ -107,6 +107,17 @@ class TestHowItChanged:
         assert "1 of 1 in the target can run it, 0 free now" in history
         assert "Submitted by mira: target local, no fallback" in history
 
+    @pytest.mark.parametrize(
+        ("said", "when"), [({}, "unavailable"), ({"fallback_when": "incompatible"}, "incompatible")]
+    )
+    def test_says_when_it_falls_back_as_the_answer_does(self, page, mira, said, when):
+        a_worker("w1", gpus="1xA100")
+        job = a_job(owner=mira, gpus=9, fallback_targets=["remote"], **said)
+        a_pass_at()
+        html = plain(text(page, f"/jobs/{job.job_id}"))
+        assert f"Remote, fallback when {when}" in html
+        assert f"Submitted by mira: target local, fallback remote when {when}" in html
+
     def test_counts_the_passes_that_decided_the_same(self, page, mira):
         a_worker("w1", gpus="1xA100", heartbeat_seconds=3600)
         a_job(owner=mira)
