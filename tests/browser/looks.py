@@ -50,6 +50,17 @@ def complaints(page: Page, *, looks: Sequence[Look] = LOOKS, widths: Sequence[in
     return found
 
 
+def pointed_at(page: Page, what: str, theme: Theme) -> list[str]:
+    """What axe finds of the first of these while the pointer is on it: colours are others there."""
+    page.evaluate(_AXE)
+    page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+    shown = page.locator(what).locator("visible=true").first
+    shown.hover()
+    options = {"runOnly": {"type": "rule", "values": ["color-contrast"]}, "preload": False}
+    result = shown.evaluate("(element, options) => axe.run(element, options)", options)
+    return [f"{page.url} {theme} {what}: {each['nodes'][0]['failureSummary']}" for each in result["violations"]]
+
+
 def one_look(name: str) -> Sequence[Look]:
     """Of many pages each in one look every day, and every look with some of them; in `make soak` each in all."""
     return EVERY_LOOK if ALL else (EVERY_LOOK[crc32(name.encode()) % len(EVERY_LOOK)],)

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page
 
 from tests.browser.conftest import Installation, Watch
 from tests.browser.controls import use
-from tests.browser.looks import ALL, WIDTHS, complaints, one_look
+from tests.browser.looks import ALL, WIDTHS, Theme, complaints, one_look, pointed_at
 from tests.browser.places import OPENED, WRONG
 from tests.browser.stage import staged
 
@@ -29,6 +29,14 @@ ADMINISTRATION = ("/admin/", "/admin/scheduler/job/", "/admin/scheduler/reservat
 BUDGETS = {"/": 25_000, "/jobs/{": 15_000, "/api/docs": 25_000}
 """Bytes of a page as it is sent, compressed, beside some twelve hundred workers; any other may weigh `MOST_BYTES`."""
 MOST_BYTES = 8_000
+POINTED_AT = {
+    "/jobs/{running}": ("a.btn:not(.btn-primary)", "a.btn-primary", ".tabs a:not([aria-current])", "nav a"),
+    "/jobs/{running}/cancel": (".btn-danger",),
+    "/jobs": (".seg a:not([aria-current])", "tbody tr"),
+    "/admin/scheduler/job/": (".paginator a, #result_list tbody tr",),
+    "/admin/scheduler/reservation/add/": (".submit-row input:first-child", ".submit-row input:last-child"),
+}
+"""One of each kind of what changes its colours there."""
 LEADS = "what => [...document.querySelectorAll(what)].map(x => x.getAttribute('href'))"
 
 
@@ -75,6 +83,17 @@ def test_whatever_it_offers_can_be_opened(walker: Page, watch: Watch, stage: Any
     assert use(walker, one_look(path)[0]) + watch.complaints == []
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_the_pointer_is_on_can_be_read(walker: Page, stage: Any, theme: Theme) -> None:
+    walker.set_viewport_size({"width": 1440, "height": 900})
+    found = []
+    for path, kinds in POINTED_AT.items():
+        walker.goto(path.format(**stage))
+        for kind in kinds:
+            found += pointed_at(walker, kind, theme)
+    assert found == []
+
+
 @pytest.mark.parametrize("path", WRONG)
 def test_what_is_not_there_has_an_accessible_page_too(walker: Page, path: str) -> None:
     answer = walker.goto(path)
@@ -91,7 +110,7 @@ def test_the_administration_is_accessible_and_silent(walker: Page, watch: Watch,
         done.add(path)
         walker.goto(path)
         found += complaints(walker, looks=one_look(path), widths=WIDTHS if ALL else (320,))
-        leads = walker.evaluate(LEADS, f"{FIRST_ROWS}, #content-main th a, a.addlink" if ALL else FIRST_ROWS)
+        leads = walker.evaluate(LEADS, f"{FIRST_ROWS}, #content-main th[scope=row] a, a.addlink" if ALL else FIRST_ROWS)
         todo += [lead for lead in dict.fromkeys(leads[:1] if not ALL else leads) if lead not in (*done, *todo)]
     assert found + watch.complaints == []
 
