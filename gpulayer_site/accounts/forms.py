@@ -137,7 +137,7 @@ class TokenForm(forms.Form):
 class ZoneForm(forms.Form):
     """In which zone times are shown."""
 
-    zone = forms.ChoiceField(required=False, label="Times in", widget=shown(forms.Select, "form-select"))
+    zone = forms.ChoiceField(required=False, label="Times in")
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -34,7 +34,10 @@ def release(request: HttpRequest, job_id: JobId) -> Any:
 
 @router.post("jobs/{job_id}/hold/extend", response=CHANGED)
 def extend(request: HttpRequest, job_id: JobId, payload: ExtendIn) -> Any:
-    """Let a hold last longer, 24 hours past its first end and 7 days in all at most, not into what others reserved."""
+    """Let a hold last longer: at most 24 hours past its first end, 7 days in all, and not into what others reserved.
+
+    Its owner and operators may.
+    """
     holds.extend_hold(
         job=permitted(request, job_id, "extend"), seconds=payload.seconds, actor=actor(request), now=timezone.now()
     )

@@ -55,7 +55,7 @@ def check(job: Job, until: datetime, *, now: datetime) -> None:
         raise Refused(
             "hold_too_long",
             f"{job.job_id} can last until {in_utc(limit.until)}: {limit.why}; "
-            f"it can be made up to {left:,} minutes longer",
+            + (f"it can be made up to {left:,} minutes longer" if left > 0 else "it cannot be made longer"),
         )
 
 
