@@ -95,6 +95,12 @@ def holders_of(username: str, teams: Sequence[str]) -> tuple[str, ...]:
     return (f"user:{username}", *(f"team:{team}" for team in sorted(teams)))
 
 
+def own_reservations(job: Job, teams: Sequence[str]) -> frozenset[str]:
+    """The holders whose reservations a job may use: itself, its owner, its team; `teams`: all of the owner's."""
+    own = [job.team.name] if job.team else teams
+    return frozenset((f"job:{job.job_id}", *holders_of(job.owner.get_username(), own)))
+
+
 def queue_digest(queue: Sequence[Queued]) -> str:
     """SHA-256 (hex) over everything about the queue that a decision depends on."""
     digest = hashlib.sha256()

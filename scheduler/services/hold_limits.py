@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from scheduler.core.words import Clock, in_utc
 from scheduler.models import Job, Reservation, Task
-from scheduler.queue import holders_of
+from scheduler.queue import own_reservations
 from scheduler.services.reservations import live
 from workers.refusals import Refused
 
@@ -61,8 +61,7 @@ def check(job: Job, until: datetime, *, now: datetime) -> None:
 
 def _first_reserved(job: Job, now: datetime) -> Reservation | None:
     """The reservation for others of something it holds that begins first, or has begun and waits for it."""
-    teams = [job.team.name] if job.team else list(job.owner.groups.values_list("name", flat=True))
-    own = {f"job:{job.job_id}", *holders_of(job.owner.get_username(), teams)}
+    own = own_reservations(job, list(job.owner.groups.values_list("name", flat=True)))
     held = dict(Task.objects.filter(attempt__job=job, attempt__active=True).values_list("worker_id", "devices"))
     others = live(now).filter(worker__in=held).exclude(holder__in=own).select_related("worker")
     return next((each for each in others.order_by("starts_at", "pk") if _reaches(each, held[each.worker_id])), None)

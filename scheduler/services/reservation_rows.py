@@ -14,7 +14,7 @@ from django.db.models import Q, QuerySet
 
 from scheduler.models import Job, Reservation, Task
 from scheduler.models.jobs import JOB_OVER
-from scheduler.queue import holders_of
+from scheduler.queue import own_reservations
 from scheduler.services.reservations import is_live
 from scheduler.services.visibility import SOMEBODY_ELSES, ids_in, seen_by, seen_ids, sees_all, without_others
 
@@ -197,8 +197,7 @@ def _tasks_on(workers: Collection[int]) -> Mapping[int, list[_OnWorker]]:
     found: defaultdict[int, list[_OnWorker]] = defaultdict(list)
     for task in tasks:
         job = task.attempt.job
-        own = [job.team.name] if job.team else teams.get(job.owner_id, ())
-        holders = frozenset({f"job:{job.job_id}", *holders_of(job.owner.get_username(), own)})
+        holders = own_reservations(job, teams.get(job.owner_id, ()))
         found[task.worker_id].append((tuple(task.devices), job.job_id, holders, _until(task, job)))
     return found
 

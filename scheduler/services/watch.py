@@ -23,6 +23,7 @@ from django.utils import timezone
 from scheduler.models import Attempt, Event, Job, PassLease, Task, Watch
 from scheduler.models.attempts import TASK_UNFINISHED
 from workers.models import Worker
+from workers.moments import duration
 
 log = logging.getLogger(__name__)
 
@@ -116,14 +117,14 @@ def _first(seen: Clocks) -> Watch:
 
 def _was_away(row: Watch, passed: timedelta, now: datetime) -> None:
     row.up_since = now
-    _grace(row, f"the server was away for {max(passed, timedelta()).total_seconds():.0f} s", now, say=True)
+    _grace(row, f"the server was away for {duration(max(passed, timedelta()).total_seconds())}", now, say=True)
 
 
 def _stepped(row: Watch, step: timedelta, now: datetime) -> None:
     for rows, name in _compared():
         rows.filter(**{f"{name}__isnull": False}).update(**{name: F(name) + step})
     direction = "forward" if step > timedelta() else "back"
-    note = f"the server's clock was set {direction} by {abs(step).total_seconds():.0f} s; leases were moved along"
+    note = f"the server's clock was set {direction} by {duration(abs(step.total_seconds()))}; leases were moved along"
     _grace(row, note, now, say=True)
 
 

@@ -15,6 +15,7 @@ from scheduler.services.watch import is_grace, look, read_clocks
 from tests.api.gangs import Time
 from tests.factories import NOW, a_job, a_pass, a_worker, changed, held
 from workers.models import Liveness, Worker
+from workers.moments import duration
 
 pytestmark = pytest.mark.django_db
 
@@ -89,7 +90,7 @@ def test_a_step_of_the_clock_moves_leases_along_and_blames_nobody(time, seconds)
     task.refresh_from_db()
     assert (task.state, held()) == ("running", 1)
     assert time.now - task.started_at < timedelta(seconds=1)
-    assert [f"by {abs(seconds)} s" in cause for cause in noted()] == [True]
+    assert [f"by {duration(abs(seconds))}" in cause for cause in noted()] == [True]
     assert Watch.objects.get().note == noted()[0]
 
 
@@ -113,7 +114,7 @@ def test_an_absence_gives_everybody_the_time_to_call(time):
     time.sleeps(3600)
     time.look()
     assert liveness("a", "b") == ["online", "online"]
-    assert ["away for 3600 s" in cause for cause in noted()] == [True]
+    assert ["away for 1 h" in cause for cause in noted()] == [True]
     time.passes(50)
     assert held() == 1
     all_call(time, "a")
@@ -131,7 +132,7 @@ def test_a_restart_of_the_machine_counts_as_an_absence_only_if_it_took_long(time
     time.boot_id, time.boottime_ms = "a third", 5
     time.now += timedelta(seconds=90)
     time.look()
-    assert ["away for 90 s" in cause for cause in noted()] == [True]
+    assert ["away for 1 min 30 s" in cause for cause in noted()] == [True]
 
 
 def test_looks_from_two_machines_are_no_steps(time):
@@ -234,11 +235,11 @@ def test_a_step_that_the_database_refuses_has_its_turn_next_time(time, monkeypat
         pytest.param({}, "ok", "clocks and leases were looked at 3 s ago", id="well"),
         pytest.param({"wall_at": 300}, "wrong", "clocks and leases were looked at 5 min ago", id="it does not run"),
         pytest.param(
-            {"noted_at": 7200, "note": "the server was away for 90 s"}, "note",
-            "clocks and leases were looked at 3 s ago; 2 h ago the server was away for 90 s", id="it was away",
+            {"noted_at": 7200, "note": "the server was away for 1 min 30 s"}, "note",
+            "clocks and leases were looked at 3 s ago; 2 h ago the server was away for 1 min 30 s", id="it was away",
         ),
         pytest.param(
-            {"noted_at": 200_000, "note": "the server was away for 90 s"}, "ok",
+            {"noted_at": 200_000, "note": "the server was away for 1 min 30 s"}, "ok",
             "clocks and leases were looked at 3 s ago", id="long ago",
         ),
     ],
